@@ -1,0 +1,72 @@
+# The library as others use it: one target hone (Hone::hone) from the objects of all folders, and the installed,
+# relocatable package: headers, HoneConfig.cmake, hone.pc, the tool. HONE_SHARED makes it a shared library that exports
+# only Hone's own symbols.
+include(CMakePackageConfigHelpers)
+option(HONE_INSTALL "Install rules for library, headers and tool" ${PROJECT_IS_TOP_LEVEL})
+
+get_property(FOLDERS GLOBAL PROPERTY HONE_FOLDERS)
+get_property(LIBRARIES GLOBAL PROPERTY HONE_LIBRARIES)
+list(REMOVE_DUPLICATES LIBRARIES)
+set(OBJECTS $<TARGET_OBJECTS:hone_register>)
+foreach(FOLDER IN LISTS FOLDERS)
+  list(APPEND OBJECTS $<TARGET_OBJECTS:${FOLDER}>)
+endforeach()
+
+if(HONE_SHARED)
+  add_library(hone SHARED ${OBJECTS})
+  target_link_options(hone PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/hone.map -Wl,--no-undefined)
+  set_target_properties(hone PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/hone.map)
+else()
+  add_library(hone STATIC ${OBJECTS})
+endif()
+add_library(Hone::hone ALIAS hone)
+set_target_properties(hone PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME hone)
+target_compile_features(hone INTERFACE cxx_std_20)
+target_include_directories(hone INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+if(HONE_SANITIZE)
+  target_link_options(hone PUBLIC -fsanitize=${HONE_SANITIZE})
+endif()
+foreach(LIBRARY IN LISTS LIBRARIES)
+  if(LIBRARY MATCHES "nlohmann_json|CLI11|tomlplusplus")  # headers only: nothing to link for those who use Hone
+    target_link_libraries(hone PRIVATE $<BUILD_INTERFACE:${LIBRARY}>)
+  else()
+    target_link_libraries(hone PRIVATE ${LIBRARY})
+  endif()
+endforeach()
+
+if(NOT HONE_INSTALL)
+  return()
+endif()
+
+install(TARGETS hone EXPORT HoneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET hone_tool)
+  install(TARGETS hone_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h" PATTERN "ops.def" PATTERN "cli" EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Hone)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/HoneConfig.cmake.in ${PROJECT_BINARY_DIR}/HoneConfig.cmake
+                              INSTALL_DESTINATION ${PACKAGE_DIR} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/HoneConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT HoneTargets NAMESPACE Hone:: DESTINATION ${PACKAGE_DIR})
+install(FILES ${PROJECT_BINARY_DIR}/HoneConfig.cmake ${PROJECT_BINARY_DIR}/HoneConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/FindOneDNN.cmake DESTINATION ${PACKAGE_DIR})
+
+# hone.pc: a static library must name what it needs itself.
+file(RELATIVE_PATH PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+if(HONE_SHARED)
+  set(PC_REQUIRES "")
+  set(PC_LIBRARIES "")
+else()
+  set(PC_REQUIRES "fmt, zlib, spng, libxxhash")
+  set(PC_LIBRARIES " -ldnnl -pthread")
+  if(HONE_TEAM STREQUAL "openmp")
+    string(APPEND PC_LIBRARIES " -fopenmp")
+  endif()
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/hone.pc.in ${PROJECT_BINARY_DIR}/hone.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/hone.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
