@@ -1,0 +1,22 @@
+// Process-wide settings. Reading is cheap; change them between steps, not while ops run.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace hone {
+
+/// What must give the same bits (docs/numerics.md states the cost of each).
+enum class Reproducible {
+  Off,      ///< own kernels: any thread count; library calls: the same thread count
+  Threads,  ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
+};
+
+struct Settings {
+  Reproducible reproducible = Reproducible::Off;
+  size_t memory_limit = 0;         ///< bytes the device allocator may hold; 0 = no limit
+  bool reference_kernels = false;  ///< serve every op by the reference backend: slow, for finding a kernel's fault
+};
+
+inline Settings settings;
+
+}  // namespace hone
