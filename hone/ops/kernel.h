@@ -1,0 +1,61 @@
+// The kernel-list interface: who computes an op. Back ends implement it, the evaluator walks it.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hone/tensor/op.h"
+
+namespace hone {
+
+/// A call whose outputs are allocated (dense, of inferred type) and whose inputs are dense unless the kernel reads strides.
+struct KernelCall {
+  const Op& op;
+  AttrRef attrs;
+  std::span<const Tensor> inputs;
+  std::span<const Tensor> outputs;
+  template <class T>
+  const T* in(int i) const {
+    return static_cast<const T*>(static_cast<const void*>(inputs[static_cast<size_t>(i)].mutable_bytes()));
+  }
+  template <class T>
+  T* out(int i = 0) const {
+    return static_cast<T*>(static_cast<void*>(outputs[static_cast<size_t>(i)].mutable_bytes()));
+  }
+  const Shape& in_shape(int i) const { return inputs[static_cast<size_t>(i)].shape(); }
+  const Shape& out_shape(int i = 0) const { return outputs[static_cast<size_t>(i)].shape(); }
+  DType dtype(int i = 0) const { return inputs[static_cast<size_t>(i)].dtype(); }
+};
+
+/// What a kernel is asked before it runs: types and attributes, no data.
+struct KernelQuery {
+  const Op& op;
+  AttrRef attrs;
+  std::span<const Tensor> inputs;
+  std::span<const TensorType> outputs;
+};
+
+struct Kernel {
+  const char* name;  ///< "cpu.softmax", "onednn.matmul"
+  /// Null: accepts every call. Otherwise returns null to accept, or the reason why not, in a few words (static storage).
+  const char* (*refuses)(const KernelQuery&) = nullptr;
+  void (*run)(const KernelCall&) = nullptr;
+  bool reads_strides = false;  ///< takes inputs that are not dense
+  bool in_place = false;       ///< output 0 may share memory with an input of the same type
+  bool library = false;        ///< a call into oneDNN
+};
+
+/// The ordered kernels of an op, reference last; empty for ops that only decompose or view.
+std::span<const Kernel> kernels(const Op& op);
+
+/// Appends to the op's list; for install_defaults(), before the first op runs.
+void add_kernels(const Op& op, std::initializer_list<Kernel> kernels);
+
+/// Who would take a call and why the others would not: one line a kernel.
+std::string explain_kernels(const KernelQuery& query);
+
+/// Name of the kernel that took the last call of this thread, for tests and profiles.
+const char* last_kernel();
+void set_last_kernel(const char* name);
+
+}  // namespace hone

@@ -1,0 +1,129 @@
+#include "hone/tensor/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "hone/base/error.h"
+
+namespace hone {
+namespace {
+
+thread_local Interpreter* top = nullptr;
+thread_local const LocationScope* scope = nullptr;
+Evaluator evaluator = nullptr;
+
+void evaluate(Call& call) {
+  if (!evaluator) [[unlikely]] {
+    static std::once_flag once;
+    std::call_once(once, install_defaults);
+  }
+  evaluator(call);
+}
+
+void check_inputs(const Call& call) {
+  const int n = static_cast<int>(call.inputs.size());
+  if (n < call.op.min_inputs || (call.op.max_inputs >= 0 && n > call.op.max_inputs)) {
+    throw Error(Code::kInternal, {.what = fmt::format("{} takes {} to {} inputs, got {}", call.op.name, call.op.min_inputs, call.op.max_inputs, n),
+                                  .location = call.location});
+  }
+  for (int i = 0; i < n; ++i) {
+    if (call.inputs[static_cast<size_t>(i)].defined()) continue;
+    throw Error(Code::kInvalidArgument, {.what = fmt::format("operand {} of {} is an undefined tensor", i, call.op.name), .location = call.location,
+                                         .fix = "set the tensor before the call (Tensor() holds nothing)"});
+  }
+}
+
+}  // namespace
+
+Interpreter::~Interpreter() {
+  if (active_) remove();
+}
+
+void Interpreter::push() {
+  below_ = top;
+  top = this;
+  active_ = true;
+}
+
+void Interpreter::remove() {
+  for (Interpreter** at = &top; *at; at = &(*at)->below_) {
+    if (*at == this) {
+      *at = below_;
+      break;
+    }
+  }
+  active_ = false;
+}
+
+void Interpreter::pass_on(Call& call) {
+  Interpreter* below = below_;
+  if (!below) {
+    const InterpreterScope none(nullptr);
+    return evaluate(call);
+  }
+  const InterpreterScope rest(below);
+  below->process(call);
+}
+
+InterpreterScope::InterpreterScope(Interpreter* entry) : saved_(std::exchange(top, entry)) {}
+InterpreterScope::~InterpreterScope() { top = saved_; }
+
+void set_evaluator(Evaluator e) { evaluator = e; }
+
+void dispatch(Call& call) {
+  check_inputs(call);
+  call.location = LocationScope::resolve(call.location);
+  top ? top->process(call) : evaluate(call);
+}
+
+Tensor dispatch(const Op& op, AttrRef attrs, std::span<Tensor> inputs, Location location) {
+  Tensor out;
+  Call call{op, attrs, inputs, {&out, 1}, location};
+  dispatch(call);
+  return out;
+}
+
+LocationScope::LocationScope(Location location, const char* layer)
+    : above_(scope), location_(above_ && above_->location_.known() ? above_->location_ : location), layer_(layer) {
+  scope = this;
+}
+LocationScope::~LocationScope() { scope = above_; }
+Location LocationScope::resolve(Location own) { return scope && scope->location_.known() ? scope->location_ : own; }
+
+std::string LocationScope::path() {
+  std::string path;
+  for (const LocationScope* at = scope; at; at = at->above_) {
+    if (at->layer_) path = path.empty() ? at->layer_ : std::string(at->layer_) + "/" + path;
+  }
+  return path;
+}
+
+void InferContext::fail(std::string what, std::string detail, std::string fix) const {
+  ErrorParts parts{.what = fmt::format("{} in {}", what, op_.name), .location = location_, .fix = std::move(fix)};
+  std::string_view names = op_.operands;
+  std::string operands;
+  for (int i = 0; i < inputs(); ++i) {
+    const auto end = names.find(' ');
+    const std::string_view one = names.substr(0, end);
+    operands += fmt::format("{}{}: {}", i ? "   " : "", one.empty() ? fmt::format("operand {}", i) : one, to_string(in(i)));
+    if (end != std::string_view::npos) names.remove_prefix(end + 1);
+    else if (inputs() > i + 1 && op_.max_inputs >= 0) names = {};
+  }
+  if (!operands.empty()) parts.details.push_back(std::move(operands));
+  if (std::string attributes = to_string(attrs_); !attributes.empty()) parts.details.push_back("with " + attributes);
+  if (!detail.empty()) parts.details.push_back(std::move(detail));
+  if (std::string path = LocationScope::path(); !path.empty()) parts.details.push_back("in layer " + path);
+  throw Error(Code::kInvalidArgument, std::move(parts));
+}
+
+void InferContext::check_dtype() const {
+  if (op_.dtypes & bit(dtype(0))) return;
+  std::string wanted;
+  for (int i = 0; i < kDTypes; ++i) {
+    if (op_.dtypes & bit(static_cast<DType>(i))) wanted += (wanted.empty() ? "" : " ") + std::string(hone::name(static_cast<DType>(i)));
+  }
+  fail("dtype mismatch", fmt::format("expected: one of {}, got: {}", wanted, hone::name(dtype(0))), "convert it first: cast(x, dtype)");
+}
+
+}  // namespace hone

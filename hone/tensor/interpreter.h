@@ -1,0 +1,83 @@
+// The interpreter stack: what happens between a public op and its result.
+#pragma once
+#include <initializer_list>
+
+#include "hone/tensor/op.h"
+
+namespace hone {
+
+/// An entry of a thread's stack (tape, vmap, autocast, recorder): sees each call, may rewrite it, and hands it on with pass_on or,
+/// if it is the last word, sets the outputs itself.
+class Interpreter {
+ public:
+  Interpreter() = default;
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+  virtual ~Interpreter();
+
+  virtual void process(Call& call) = 0;
+
+  /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries keep their order.
+  void push();
+  void remove();
+  bool active() const { return active_; }
+
+ protected:
+  /// The entries below, down to the evaluator; ops called meanwhile see only those.
+  void pass_on(Call& call);
+
+ private:
+  friend class InterpreterScope;
+  Interpreter* below_ = nullptr;
+  bool active_ = false;
+};
+
+/// Runs ops of a scope on the entries below `top` only (null = straight to the evaluator), and restores the stack afterwards.
+class InterpreterScope {
+ public:
+  explicit InterpreterScope(Interpreter* top);
+  ~InterpreterScope();
+  InterpreterScope(const InterpreterScope&) = delete;
+  InterpreterScope& operator=(const InterpreterScope&) = delete;
+
+ private:
+  Interpreter* saved_;
+};
+
+/// The last word in eager mode; installed by install_defaults().
+using Evaluator = void (*)(Call& call);
+void set_evaluator(Evaluator evaluator);
+
+/// Names the concrete back ends; defined in hone/register.cpp, called once before the first op.
+void install_defaults();
+
+/// Sends a call through the stack. Checks the number of inputs.
+void dispatch(Call& call);
+
+/// One output.
+Tensor dispatch(const Op& op, AttrRef attrs, std::span<Tensor> inputs, Location location);
+template <class... Inputs>
+Tensor call_op(const Op& op, AttrRef attrs, Location location, Inputs&&... inputs) {
+  Tensor array[] = {Tensor(std::forward<Inputs>(inputs))...};
+  return dispatch(op, attrs, array, location);
+}
+
+/// Makes ops called in this scope report `location` (the user's line) instead of their own, and adds `layer` to the path of names.
+class LocationScope {
+ public:
+  explicit LocationScope(Location location, const char* layer = nullptr);
+  ~LocationScope();
+  LocationScope(const LocationScope&) = delete;
+  LocationScope& operator=(const LocationScope&) = delete;
+  /// The user's line where a scope is open, else `own`.
+  static Location resolve(Location own);
+  /// Names of open layers, "model/conv1"; empty outside.
+  static std::string path();
+
+ private:
+  const LocationScope* above_;
+  Location location_;
+  const char* layer_;
+};
+
+}  // namespace hone

@@ -1,0 +1,172 @@
+#include "hone/tensor/tensor.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "hone/base/error.h"
+#include "hone/device/device.h"
+#include "hone/tensor/half.h"
+
+namespace hone {
+namespace {
+
+// Ids are taken in blocks so that threads do not share a cache line for each op.
+uint64_t next_id() {
+  constexpr uint64_t kBlock = 1024;
+  static std::atomic<uint64_t> blocks{0};
+  thread_local uint64_t next = 0, end = 0;
+  if (next == end) {
+    next = blocks.fetch_add(1, std::memory_order_relaxed) * kBlock + 1;
+    end = next + kBlock;
+  }
+  return next++;
+}
+
+Ref<TensorImpl> make_impl(const TensorType& type, Ref<Buffer> buffer, size_t offset) {
+  auto* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
+  impl->type = type;
+  impl->buffer = std::move(buffer);
+  impl->offset = offset;
+  impl->id = next_id();
+  return Ref(impl);
+}
+
+void copy_strided(std::byte*& to, const std::byte* from, const Shape& shape, const Ints& strides, int axis, size_t item) {
+  const int64_t n = shape[axis].number(), step = strides[axis] * static_cast<int64_t>(item);
+  if (axis + 1 < shape.rank()) {
+    for (int64_t i = 0; i < n; ++i) copy_strided(to, from + i * step, shape, strides, axis + 1, item);
+    return;
+  }
+  if (step == static_cast<int64_t>(item)) {
+    std::memcpy(to, from, static_cast<size_t>(n) * item);
+  } else {
+    for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<int64_t>(item), from + i * step, item);
+  }
+  to += static_cast<size_t>(n) * item;
+}
+
+}  // namespace
+
+void TensorImpl::destroy(TensorImpl* impl) {
+  impl->~TensorImpl();
+  pool_free(impl, sizeof(TensorImpl));
+}
+
+Tensor Tensor::empty(const TensorType& type, Location location) {
+  __int128 bytes = static_cast<__int128>(size_of(type.dtype));
+  for (Dim d : type.shape) {
+    bytes *= d.number();
+    if (bytes < 0 || bytes > INT64_MAX / 4) {
+      throw Error(Code::kInvalidArgument, {.what = "a tensor of " + to_string(type) + " cannot be made", .location = location,
+                                           .details = {"extents must be >= 0 and their product must fit in memory"}, .fix = "check the shape"});
+    }
+  }
+  return Tensor(make_impl(type, cpu().allocate(static_cast<size_t>(bytes)), 0));
+}
+
+Tensor Tensor::copy_in(const void* data, size_t count, const TensorType& type, Location location) {
+  Tensor out = empty(type, location);
+  if (static_cast<size_t>(out.size()) != count) {
+    throw Error(Code::kInvalidArgument, {.what = fmt::format("{} values do not fill a tensor of {}", count, to_string(type)),
+                                         .location = location,
+                                         .details = {fmt::format("expected: {} values, got: {}", out.size(), count)},
+                                         .fix = "pass a shape whose extents multiply to the number of values"});
+  }
+  if (count) std::memcpy(out.mutable_bytes(), data, out.bytes());
+  return out;
+}
+
+Tensor Tensor::borrow(const void* data, const Shape& shape, DType dtype, BorrowOptions options, Location location) {
+  Ints strides(static_cast<size_t>(shape.rank()), 1);
+  int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= shape[i].number();
+  }
+  // Rows are the axis above the pixel axes: [h, w], [h, w, c] or [n, h, w, c].
+  const int row_axis = shape.rank() >= 3 ? shape.rank() - 3 : shape.rank() - 2;
+  const size_t dense_row = row_axis >= 0 ? static_cast<size_t>(strides[row_axis]) * size_of(dtype) : 0;
+  const bool padded = options.row_bytes != 0 && options.row_bytes != dense_row;
+  if (padded) {
+    if (row_axis < 0 || options.row_bytes < dense_row || options.row_bytes % size_of(dtype) != 0) {
+      throw Error(Code::kInvalidArgument,
+                  {.what = fmt::format("row_bytes = {} does not fit rows of {}", options.row_bytes, to_string(TensorType{dtype, shape})),
+                   .location = location,
+                   .details = {fmt::format("a row has {} bytes; row_bytes must be at least that and a multiple of {}", dense_row, size_of(dtype))},
+                   .fix = "pass the pitch of the image in bytes"});
+    }
+    strides[row_axis] = static_cast<int64_t>(options.row_bytes / size_of(dtype));
+    for (int i = row_axis - 1; i >= 0; --i) strides[i] = strides[i + 1] * shape[i + 1].number();
+  }
+  const int64_t span = shape.rank() ? (padded ? strides[0] * shape[0].number() : step) : 1;
+  auto buffer = Buffer::borrow(cpu(), const_cast<void*>(data), static_cast<size_t>(span) * size_of(dtype), std::move(options.deleter));
+  Tensor out(make_impl({dtype, shape}, std::move(buffer), 0));
+  if (padded) out.impl_->layout = {false, strides};
+  return out;
+}
+
+Tensor Tensor::alias(const TensorType& type, size_t offset) const {
+  return Tensor(make_impl(type, impl_->buffer, impl_->offset + offset));
+}
+
+Tensor Tensor::alias(const TensorType& type, const Ints& strides) const {
+  Tensor out(make_impl(type, impl_->buffer, impl_->offset));
+  out.impl_->layout = {false, strides};
+  return out;
+}
+
+Tensor Tensor::dense() const {
+  if (impl_->layout.dense) return *this;
+  Tensor out = empty(type());
+  if (out.size()) {
+    std::byte* to = out.mutable_bytes();
+    copy_strided(to, bytes_at_offset(), shape(), impl_->layout.strides, 0, size_of(dtype()));
+  }
+  return out;
+}
+
+const void* Tensor::raw() const {
+  // Packing in place keeps the returned pointer valid for the tensor's life; rare, so one lock for all.
+  static std::mutex mutex;
+  if (!__atomic_load_n(&impl_->layout.dense, __ATOMIC_ACQUIRE)) {
+    const std::lock_guard lock(mutex);
+    if (!impl_->layout.dense) {
+      const Tensor packed = dense();
+      impl_->buffer = packed.impl_->buffer;
+      impl_->offset = packed.impl_->offset;
+      __atomic_store_n(&impl_->layout.dense, true, __ATOMIC_RELEASE);
+    }
+  }
+  return bytes_at_offset();
+}
+
+void Tensor::check_dtype(DType wanted, Location location) const {
+  if (!defined()) throw Error(Code::kFailedPrecondition, {.what = "reading a tensor that was never set", .location = location});
+  if (wanted == dtype()) return;
+  throw Error(Code::kInvalidArgument, {.what = fmt::format("a tensor of {} read as {}", to_string(type()), name(wanted)), .location = location,
+                                       .fix = fmt::format("read it as {} or convert it first: cast(x, {})", name(dtype()), name(wanted))});
+}
+
+double Tensor::scalar(Location location) const {
+  if (!defined()) throw Error(Code::kFailedPrecondition, {.what = "reading a tensor that was never set", .location = location});
+  if (size() != 1) {
+    throw Error(Code::kInvalidArgument, {.what = "item() of a tensor with several elements", .location = location,
+                                         .details = {"x: " + to_string(type())}, .fix = "reduce it first, or use to_vector()"});
+  }
+  const void* at = raw();
+  return visit_dtype(dtype(), [at](auto kind) -> double {
+    using T = decltype(kind);
+    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) return to_float(*static_cast<const T*>(at));
+    else return static_cast<double>(*static_cast<const T*>(at));
+  });
+}
+
+int64_t Tensor::scalar_i64(Location location) const {
+  if (defined() && size() == 1 && (dtype() == i64 || dtype() == u64)) return *static_cast<const int64_t*>(raw());
+  return static_cast<int64_t>(scalar(location));
+}
+
+}  // namespace hone
