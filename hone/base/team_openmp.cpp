@@ -25,6 +25,7 @@ namespace {
 
 /// Calls in a row from one thread, no other in between, after which it owns the team again. Moving the team costs some
 /// 100 us; a handover 10 us to 1 ms where all cores are taken by threads that spin.
+constexpr int kYields = 50;
 constexpr int kReclaim = 16;
 
 struct Request {
@@ -50,6 +51,7 @@ struct State {
 
 State& state();
 
+std::atomic<int> queued{0};      // requests in the queue
 std::atomic<int> contenders{0};  // callers that found the team in use
 
 constexpr char kDedicatedTag = 0;
@@ -82,13 +84,26 @@ void run_here(FunctionRef<void()> call) {
   call();
 }
 
+/// Waits a little for what another thread is about to do, leaving it this core: to sleep and be woken may cost a slice
+/// of the scheduler's where the pool's workers spin on the other cores.
+template <class Ready>
+void yield_until(Ready ready) {
+  for (int i = 0; i < kYields && !ready(); ++i) std::this_thread::yield();
+}
+
 void serve() {
   std::unique_lock lock(state().mutex);
   while (true) {
+    if (state().front == nullptr && !state().stop) {
+      lock.unlock();
+      yield_until([] { return queued.load(std::memory_order_relaxed) != 0; });
+      lock.lock();
+    }
     state().work_signal.wait(lock, [] { return state().front != nullptr || state().stop; });
     if (state().front == nullptr) break;
     Request& request = *state().front;
     state().front = request.next;
+    queued.fetch_sub(1, std::memory_order_relaxed);
     if (state().front == nullptr) state().back = nullptr;
     state().busy = true;
     lock.unlock();
@@ -145,8 +160,10 @@ void submit(std::unique_lock<std::mutex>& lock, FunctionRef<void()> call) {
   Request request{.call = call, .error = {}};
   (state().back != nullptr ? state().back->next : state().front) = &request;
   state().back = &request;
+  queued.fetch_add(1, std::memory_order_relaxed);
   lock.unlock();
   state().work_signal.notify_one();
+  yield_until([&] { return request.done.load(std::memory_order_relaxed) != 0; });
   request.done.wait(0, std::memory_order_acquire);
   if (request.error) std::rethrow_exception(std::move(request.error));
 }
@@ -214,6 +231,7 @@ void before_fork() {
 void in_child() {
   new (&state()) State;  // not destroyed before: the threads behind the former state do not exist here
   contenders.store(0, std::memory_order_relaxed);
+  queued.store(0, std::memory_order_relaxed);
   self.inside = false;
 }
 
