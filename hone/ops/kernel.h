@@ -41,12 +41,15 @@ struct Kernel {
   const char* (*refuses)(const KernelQuery&) = nullptr;
   void (*run)(const KernelCall&) = nullptr;
   bool reads_strides = false;  ///< takes inputs that are not dense
-  bool in_place = false;       ///< output 0 may share memory with an input of the same type
+  bool in_place = false;       ///< outputs may share memory with inputs of the same type (element i depends on elements i)
   bool library = false;        ///< a call into oneDNN
 };
 
 /// The ordered kernels of an op, reference last; empty for ops that only decompose or view.
 std::span<const Kernel> kernels(const Op& op);
+
+/// Runs call.op.decompose under the call's location. 16-bit floats compute in f32: inputs are converted at entry, outputs rounded at exit.
+void decompose(const Call& call);
 
 /// Appends to the op's list; for install_defaults(), before the first op runs.
 void add_kernels(const Op& op, std::initializer_list<Kernel> kernels);

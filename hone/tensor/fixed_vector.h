@@ -18,12 +18,12 @@ class FixedVector {
 
  public:
   using value_type = T;
-  FixedVector() {}  // NOLINT: elements stay uninitialised
+  FixedVector() noexcept {}  // NOLINT: elements stay uninitialised
   FixedVector(std::initializer_list<T> items) { assign(std::span(items.begin(), items.size())); }
   FixedVector(size_t count, T value) { for (size_t i = 0; i < count; ++i) push_back(value); }
   explicit FixedVector(std::span<const T> items) { assign(items); }
-  FixedVector(const FixedVector& other) : size_(other.size_) { std::copy_n(other.items_, size_, items_); }
-  FixedVector& operator=(const FixedVector& other) {
+  FixedVector(const FixedVector& other) noexcept : size_(other.size_) { std::copy_n(other.items_, size_, items_); }
+  FixedVector& operator=(const FixedVector& other) noexcept {
     size_ = other.size_;
     std::copy_n(other.items_, size_, items_);
     return *this;
@@ -65,7 +65,9 @@ class FixedVector {
 
  private:
   uint32_t size_ = 0;
-  T items_[N];
+  union {
+    T items_[N];
+  };
 };
 
 }  // namespace hone

@@ -40,6 +40,9 @@ Interpreter::~Interpreter() {
   if (active_) remove();
 }
 
+void Interpreter::read_variable(const void*, bool, Tensor&) {}
+bool Interpreter::assign_variable(const void*, const Tensor&) { return false; }
+
 void Interpreter::push() {
   below_ = top;
   top = this;
@@ -75,6 +78,17 @@ void dispatch(Call& call) {
   check_inputs(call);
   call.location = LocationScope::resolve(call.location);
   top ? top->process(call) : evaluate(call);
+}
+
+void dispatch_read(const void* key, bool trainable, Tensor& value) {
+  for (Interpreter* at = top; at; at = at->below()) at->read_variable(key, trainable, value);
+}
+
+bool dispatch_assign(const void* key, const Tensor& value) {
+  for (Interpreter* at = top; at; at = at->below()) {
+    if (at->assign_variable(key, value)) return true;
+  }
+  return false;
 }
 
 Tensor dispatch(const Op& op, AttrRef attrs, std::span<Tensor> inputs, Location location) {

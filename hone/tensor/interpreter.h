@@ -17,10 +17,16 @@ class Interpreter {
 
   virtual void process(Call& call) = 0;
 
+  /// A variable (identified by `key`) is being read: an entry may watch the value or put another in its place.
+  virtual void read_variable(const void* key, bool trainable, Tensor& value);
+  /// A variable is being assigned; true if the entry keeps the value itself and the variable stays as it is.
+  virtual bool assign_variable(const void* key, const Tensor& value);
+
   /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries keep their order.
   void push();
   void remove();
   bool active() const { return active_; }
+  Interpreter* below() const { return below_; }
 
  protected:
   /// The entries below, down to the evaluator; ops called meanwhile see only those.
@@ -53,6 +59,11 @@ void install_defaults();
 
 /// Sends a call through the stack. Checks the number of inputs.
 void dispatch(Call& call);
+
+/// Tells the thread's entries, top to bottom, that a variable is read; `value` comes back as they left it.
+void dispatch_read(const void* key, bool trainable, Tensor& value);
+/// Asks the thread's entries, top to bottom, whether one keeps an assigned value.
+bool dispatch_assign(const void* key, const Tensor& value);
 
 /// One output.
 Tensor dispatch(const Op& op, AttrRef attrs, std::span<Tensor> inputs, Location location);

@@ -1,0 +1,49 @@
+#include "hone/function/custom_gradient.h"
+
+#include <memory>
+
+#include "hone/ops/table.h"
+#include "hone/tensor/interpreter.h"
+
+namespace hone {
+namespace {
+
+struct BackwardAttrs {
+  std::shared_ptr<Backward> backward;
+  template <class V>
+  void visit(V& v) {
+    auto identity = static_cast<int64_t>(reinterpret_cast<intptr_t>(backward.get()));
+    v.field("backward", identity);
+  }
+};
+
+}  // namespace
+
+// Operands: the inputs, then the value; the result is the value.
+constinit const Op ops::custom_gradient = [] {
+  Op op;
+  op.name = name(OpId::custom_gradient);
+  op.index = static_cast<int>(OpId::custom_gradient);
+  op.doc = "a value with a gradient of the program's own";
+  op.op_class = OpClass::View;
+  op.attrs = &attr_type<BackwardAttrs>();
+  op.max_inputs = -1;
+  op.infer = [](InferContext& c) { c.out() = c.in(c.inputs() - 1); };
+  op.view = [](const Call& call, std::span<const TensorType> types) {
+    call.outputs[0] = call.inputs.back().dense().alias(types[0]);
+    return true;
+  };
+  op.vjp = [](VjpContext& c) {
+    const std::vector<Tensor> gradients = (*c.attrs_as<BackwardAttrs>().backward)(c.ct());
+    for (int i = 0; i < c.inputs() - 1 && i < static_cast<int>(gradients.size()); ++i) c.set(i, gradients[static_cast<size_t>(i)]);
+  };
+  return op;
+}();
+
+Tensor attach_gradient(const std::vector<Tensor>& inputs, const Tensor& value, Backward backward) {
+  std::vector<Tensor> operands = inputs;
+  operands.push_back(value);
+  return dispatch(ops::custom_gradient, BackwardAttrs{std::make_shared<Backward>(std::move(backward))}, operands, {});
+}
+
+}  // namespace hone
