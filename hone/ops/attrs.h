@@ -10,6 +10,13 @@ struct DTypeAttrs {
   void visit(V& v) { v.field("dtype", dtype); }
 };
 
+struct TypeAttrs {
+  DType dtype = DType::f32;
+  Shape shape;
+  template <class V>
+  void visit(V& v) { v.field("dtype", dtype), v.field("shape", shape); }
+};
+
 /// A splat: every element has these bits.
 struct ConstantAttrs {
   DType dtype = DType::f32;

@@ -80,4 +80,13 @@ constexpr Op compare(OpId id, Rules rules) {
   return op;
 }
 
+/// Any other op: `op` holds what is its own, in Op's order of fields. Bytes of operands and results cost, unless it says otherwise.
+constexpr Op define(OpId id, OpClass op_class, Op op) {
+  op.name = name(id);
+  op.index = static_cast<int>(id);
+  op.op_class = op_class;
+  if (!op.cost) op.cost = movement_cost;
+  return op;
+}
+
 }  // namespace hone::family
