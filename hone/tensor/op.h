@@ -103,9 +103,9 @@ inline constexpr uint32_t kFloats = 0x000F, kSigned = 0x00F0, kUnsigned = 0x0F00
 inline constexpr uint32_t kInts = kSigned | kUnsigned, kNumbers = kFloats | kInts, kAnyType = kNumbers | kBool;
 
 struct Op {
-  std::string_view name;
-  std::string_view doc;
-  std::string_view operands;  ///< names of the operands for messages, separated by blanks: "x w bias"
+  std::string_view name{};
+  std::string_view doc{};
+  std::string_view operands{};  ///< names of the operands for messages, separated by blanks: "x w bias"
   OpClass op_class = OpClass::Composite;
   PrecisionClass precision = PrecisionClass::Follow;
   NumericsClass numerics = NumericsClass::Exact;
