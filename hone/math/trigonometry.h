@@ -9,7 +9,7 @@ struct QuarterTurns {
   double r;
   int n;
 };
-inline QuarterTurns reduce_large(float x) {
+[[gnu::noinline]] inline QuarterTurns reduce_large(float x) {
   static constexpr unsigned kTwoOverPi[] = {0,          0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0,
                                             0xDB629599, 0x3C439041, 0xFE5163AB, 0xDEBBC561};
   const unsigned bits = __builtin_bit_cast(unsigned, x);

@@ -1,0 +1,2 @@
+// Kernels for x86-64-v2; CMake compiles this file for it.
+#include "hone/backend/cpu/isa_table.h"

@@ -1,0 +1,191 @@
+// Small contractions and the rows of attention, for one instruction-set level.
+#pragma once
+#include "hone/math/exp_log.h"
+#include "hone/math/kernels.h"
+#include "hone/math/vec.h"
+
+namespace hone::math::HONE_LEVEL {
+
+template <class T>
+Vec<T> multiply_add(Vec<T> a, Vec<T> b, Vec<T> c) {
+  if constexpr (kIsFloat<T>)
+    return fma(a, b, c);
+  else
+    return a * b + c;
+}
+
+template <class T>
+inline constexpr int kPanelVectors = kPanelBytes / kVectorBytes;
+
+/// kRows rows of the panel; the accumulators stay in registers.
+template <class T, int kRows>
+void panel_rows(const PanelArgs& p, int64_t row) {
+  constexpr int kVectors = kPanelVectors<T>, kLanes = Vec<T>::kLanes;
+  const T *a = static_cast<const T*>(p.a) + row * p.a_row, *b = static_cast<const T*>(p.b);
+  T* c = static_cast<T*>(p.c) + row * p.c_row;
+  Vec<T> sum[kRows][kVectors];
+  for (int i = 0; i < kRows; ++i) {
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t left = p.columns - v * kLanes;
+      const T* from = c + i * p.c_row + v * kLanes;
+      if (!p.accumulate || left <= 0)
+        sum[i][v] = Vec<T>(T(0));
+      else
+        sum[i][v] = left >= kLanes ? Vec<T>::load(from) : Vec<T>::load_partial(from, left, T(0));
+    }
+  }
+  const T* row_a[kRows];
+  for (int i = 0; i < kRows; ++i) row_a[i] = a + i * p.a_row;
+  for (int64_t k = 0, at = 0; k < p.k; ++k, at += p.a_k, b += p.b_k) {
+    Vec<T> column[kVectors];
+    for (int v = 0; v < kVectors; ++v) column[v] = Vec<T>::load(b + v * kLanes);
+    for (int i = 0; i < kRows; ++i) {
+      const Vec<T> x(row_a[i][at]);
+      for (int v = 0; v < kVectors; ++v) sum[i][v] = multiply_add(x, column[v], sum[i][v]);
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t left = p.columns - v * kLanes;
+    if (left <= 0) break;
+    const int64_t n = left < kLanes ? left : kLanes;
+    for (int i = 0; i < kRows; ++i) {
+      Vec<T> y = sum[i][v];
+      if (p.bias) y = y + Vec<T>::load_partial(static_cast<const T*>(p.bias) + v * kLanes, n, T(0));
+      if (n == kLanes)
+        y.store(c + i * p.c_row + v * kLanes);
+      else
+        y.store_partial(c + i * p.c_row + v * kLanes, n);
+    }
+  }
+}
+
+template <class T>
+void panel(const PanelArgs& p) {
+  constexpr int kRows = kVectorBytes == 16 ? 2 : kVectorBytes == 32 ? 6 : 12;  // what the registers hold
+  int64_t row = 0;
+  for (; row + kRows <= p.rows; row += kRows) panel_rows<T, kRows>(p, row);
+  if constexpr (kRows > 4) {
+    for (; row + 4 <= p.rows; row += 4) panel_rows<T, 4>(p, row);
+  }
+  for (; row < p.rows; ++row) panel_rows<T, 1>(p, row);
+}
+
+/// A result that does not depend on the level: as many lanes as the widest one, folded in halves.
+struct PartialFloats {
+  static constexpr int kVectors = 64 / kVectorBytes, kLanes = Vec<float>::kLanes;
+  Vec<float> part[kVectors];
+  explicit PartialFloats(float start) {
+    for (auto& v : part) v = Vec<float>(start);
+  }
+  template <class F>
+  float fold(F f) const {
+    float lanes[16];
+    for (int v = 0; v < kVectors; ++v) part[v].store(lanes + v * kLanes);
+    for (int width = 8; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) lanes[i] = f(lanes[i], lanes[i + width]);
+    }
+    return lanes[0];
+  }
+};
+
+/// Scores as softmax sees them: scaled, -Inf where masked.
+inline Vec<float> masked_scores(const AttentionRow& r, int64_t i, int64_t n) {
+  constexpr int kLanes = Vec<float>::kLanes;
+  constexpr float kMinusInf = -__builtin_inff();
+  Vec<float> s =
+      (n == kLanes ? Vec<float>::load(r.s + i) : Vec<float>::load_partial(r.s + i, n, 0.0F)) * Vec<float>(r.scale);
+  if (!r.mask && n == kLanes) return s;
+  int attend[kLanes];
+  for (int64_t j = 0; j < kLanes; ++j) attend[j] = j < n && (!r.mask || r.mask[i + j]);
+  return select(Vec<int>::load(attend) != Vec<int>(0), s, Vec<float>(kMinusInf));
+}
+inline void store_scores(const AttentionRow& r, int64_t i, int64_t n, Vec<float> value) {
+  if (n == Vec<float>::kLanes)
+    value.store(r.s + i);
+  else
+    value.store_partial(r.s + i, n);
+}
+template <class F>
+void each_vector(int64_t length, F f) {
+  constexpr int kLanes = Vec<float>::kLanes;
+  for (int64_t i = 0; i < length; i += 16) {
+    for (int v = 0; v < PartialFloats::kVectors; ++v) {
+      const int64_t at = i + v * kLanes, left = length - at;
+      if (left > 0) f(at, left < kLanes ? left : kLanes, v);
+    }
+  }
+}
+
+inline float softmax_row(const AttentionRow& r, float& maximum, float& sum) {
+  PartialFloats largest(-__builtin_inff()), total(0);
+  each_vector(r.n, [&](int64_t i, int64_t n, int v) {
+    const Vec<float> s = masked_scores(r, i, n);
+    store_scores(r, i, n, s);
+    largest.part[v] = max(largest.part[v], s);
+  });
+  const float block = largest.fold([](float a, float b) { return a > b || a != a ? a : b; });
+  const float next = maximum > block || maximum != maximum ? maximum : block;
+  if (next == -__builtin_inff()) {  // nothing to attend to so far
+    for (int64_t i = 0; i < r.n; ++i) r.s[i] = 0;
+    return 1;
+  }
+  each_vector(r.n, [&](int64_t i, int64_t n, int v) {
+    const Vec<float> s =
+        n == Vec<float>::kLanes ? Vec<float>::load(r.s + i) : Vec<float>::load_partial(r.s + i, n, -__builtin_inff());
+    const Vec<float> p = exp(s - Vec<float>(next));
+    total.part[v] = total.part[v] + p;
+    store_scores(r, i, n, p);
+  });
+  const float factor = maximum == next ? 1.0F : exp(Scalar<float>(maximum - next)).value;
+  sum = sum * factor + total.fold([](float a, float b) { return a + b; });
+  maximum = next;
+  return factor;
+}
+
+inline void probability_row(const AttentionRow& r, float lse) {
+  if (lse == -__builtin_inff()) {
+    for (int64_t i = 0; i < r.n; ++i) r.s[i] = 0;
+    return;
+  }
+  each_vector(r.n,
+              [&](int64_t i, int64_t n, int) { store_scores(r, i, n, exp(masked_scores(r, i, n) - Vec<float>(lse))); });
+}
+
+inline void score_gradient_row(const float* p, float* dp, int64_t length, float delta, float scale) {
+  each_vector(length, [&](int64_t i, int64_t n, int) {
+    const bool whole = n == Vec<float>::kLanes;
+    const Vec<float> probability = whole ? Vec<float>::load(p + i) : Vec<float>::load_partial(p + i, n, 0.0F);
+    const Vec<float> d = whole ? Vec<float>::load(dp + i) : Vec<float>::load_partial(dp + i, n, 0.0F);
+    const Vec<float> ds = probability * (d - Vec<float>(delta)) * Vec<float>(scale);
+    if (whole)
+      ds.store(dp + i);
+    else
+      ds.store_partial(dp + i, n);
+  });
+}
+
+inline float dot_row(const float* a, const float* b, int64_t length) {
+  PartialFloats total(0);
+  each_vector(length, [&](int64_t i, int64_t n, int v) {
+    const bool whole = n == Vec<float>::kLanes;
+    const Vec<float> x = whole ? Vec<float>::load(a + i) : Vec<float>::load_partial(a + i, n, 0.0F);
+    const Vec<float> y = whole ? Vec<float>::load(b + i) : Vec<float>::load_partial(b + i, n, 0.0F);
+    total.part[v] = fma(x, y, total.part[v]);
+  });
+  return total.fold([](float x, float y) { return x + y; });
+}
+
+inline void scale_row(float* x, int64_t n, float factor) {
+  for (int64_t i = 0; i < n; ++i) x[i] *= factor;
+}
+
+constexpr void fill_contraction(Kernels& kernels) {
+  kernels.contraction = {{panel<float>, panel<double>, panel<signed char>, panel<short>, panel<int>, panel<long>},
+                         softmax_row,
+                         probability_row,
+                         score_gradient_row,
+                         dot_row,
+                         scale_row};
+}
+
+}  // namespace hone::math::HONE_LEVEL
