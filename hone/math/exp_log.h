@@ -83,7 +83,9 @@ V expm1(V x) {
         polynomial(r, 0x1p-1F, 0x1.555554p-3F, 0x1.5554f8p-5F, 0x1.1112dap-7F, 0x1.6d3a44p-10F, 0x1.9e6e7cp-13F);
     const V m = fma(r * r, q, r);
     const V scale = power_of_two(n - IntsOf<V>(1));  // half of 2^n, which overflows for n = 128
-    return copysign(fma(scale, m, scale - 0.5F) * 2.0F, x);
+    const V result =
+        select(n == IntsOf<V>(0), m, fma(scale, m, scale - 0.5F) * 2.0F);  // half a denormal would lose a bit
+    return copysign(result, x);
   }
 }
 
