@@ -19,12 +19,15 @@ uint64_t hash_of(std::span<const T> values, uint64_t seed = 0) {
   return hash_bytes(values.data(), values.size_bytes(), seed);
 }
 
-/// Mixes one more word into a hash; order matters. A full avalanche (the finaliser of SplitMix64).
-constexpr uint64_t hash_combine(uint64_t hash, uint64_t word) {
-  uint64_t x = hash * 0x9e3779b97f4a7c15u + word + 0x9e3779b97f4a7c15u;
+/// A bijection of 64-bit words in which each bit of the input changes half of the output (the finaliser of SplitMix64).
+constexpr uint64_t hash_word(uint64_t word) {
+  uint64_t x = word + 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
+
+/// Mixes one more word into a hash; order matters.
+constexpr uint64_t hash_combine(uint64_t hash, uint64_t word) { return hash_word(hash_word(hash) ^ word); }
 
 }  // namespace hone

@@ -97,18 +97,20 @@ int initial_threads() {
 }
 
 void split(int64_t n, int64_t grain, LoopBody body, int64_t align) {
+  if (n <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   align = std::max<int64_t>(align, 1);
-  const int64_t wanted = std::min<int64_t>(threads(), n / grain + (n % grain != 0));
-  const int64_t share = n / wanted + (n % wanted != 0);
-  const int64_t size = (share / align + (share % align != 0)) * align;
-  const int64_t tasks = n / size + (n % size != 0);
+  const int64_t units = n / align + (n % align != 0);
+  const int64_t tasks = std::min({int64_t{threads()}, n / grain + (n % grain != 0), units});
   if (tasks == 1) {
     const InLoop mark;
     return body(0, n);
   }
+  const auto boundary = [&](int64_t i) {
+    return i == tasks ? n : (units / tasks * i + std::min(i, units % tasks)) * align;
+  };
   FirstError error;
-  spread(tasks, [&](int64_t i) { error.guard(i, [&] { body(i * size, std::min(n, (i + 1) * size)); }); });
+  spread(tasks, [&](int64_t i) { error.guard(i, [&] { body(boundary(i), boundary(i + 1)); }); });
   error.rethrow();
 }
 

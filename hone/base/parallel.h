@@ -67,7 +67,8 @@ inline bool in_parallel_loop() { return parallel_detail::in_loop; }
 /// Runs body over [0, n) in contiguous ranges: min(threads(), ceil(n / grain)) of them, of nearly equal size,
 /// boundaries multiples of `align`. `grain` is the number of elements below which splitting does not pay; n <= grain
 /// runs here, at once. The split never changes results of Hone's own kernels. All ranges run even if one throws; the
-/// exception of the first range that threw reaches the caller. Nested calls run sequentially. Does not allocate.
+/// exception of the first range that threw reaches the caller. Nested calls run sequentially. Does not allocate. A body
+/// must not wait for a loop of another thread, which waits for this one's end.
 inline void parallel_for(int64_t n, int64_t grain, LoopBody body, int64_t align = 64) {
   if (n <= grain || threads() == 1 || in_parallel_loop()) {
     if (n <= 0) return;

@@ -38,6 +38,7 @@ struct Request {
 struct State {
   std::mutex mutex;
   const void* owner = nullptr;
+  const void* former = nullptr;  // the caller that lost the team to the dedicated thread and still has its pool
   // The dedicated thread, its queue, and whether it is to end once the queue is empty.
   std::thread dedicated;
   std::condition_variable work_signal;
@@ -69,6 +70,12 @@ void end_pool() {
   if (omp_get_level() > 0) return;
   omp_pause_resource_all(omp_pause_soft);
   self.has_pool = false;
+}
+
+/// Under the mutex: a caller that does not own the team gives its threads back.
+void end_own_pool() {
+  if (self.has_pool) end_pool();
+  if (state().former == token() && !self.has_pool) state().former = nullptr;
 }
 
 class Inside {
@@ -173,10 +180,15 @@ pthread_key_t exit_key;
 void forget_owner(void* exiting) {
   const std::lock_guard lock(state().mutex);
   if (state().owner == exiting) state().owner = nullptr;
+  if (state().former == exiting) state().former = nullptr;
 }
+
+/// Pools of more than one former owner at a time would break the bound on threads.
+bool may_own() { return omp_get_level() == 0 && (state().former == nullptr || state().former == token()); }
 
 void own() {
   state().owner = token();
+  state().former = nullptr;
   pthread_setspecific(exit_key, token());
 }
 
@@ -184,11 +196,11 @@ void own() {
 bool reclaim(std::unique_lock<std::mutex>& lock) {
   if (state().last != token()) state().streak = 0;
   state().last = token();
-  if (++state().streak < kReclaim || omp_get_level() > 0) return false;
+  if (++state().streak < kReclaim || !may_own()) return false;
   state().streak = 0;
   submit(lock, [] { end_pool(); });
   lock.lock();
-  if (state().front != nullptr || state().busy || state().owner != kDedicated) return false;
+  if (state().front != nullptr || state().busy || state().owner != kDedicated || !may_own()) return false;
   own();
   return true;
 }
@@ -204,13 +216,14 @@ void enter(FunctionRef<void()> call) {
   }
   // An owner that always came first would keep the others waiting: it steps back as soon as another one waits.
   const bool alone = !contended && contenders.load(std::memory_order_relaxed) == 0;
-  if (state().owner == nullptr && omp_get_level() == 0) own();
+  if (state().owner == nullptr && may_own()) own();
   if (state().owner == token() && alone) return run_here(call);
   if (state().owner != kDedicated || !state().alive) {
     start_dedicated();
+    if (state().owner != nullptr && state().owner != kDedicated) state().former = state().owner;
     state().owner = kDedicated;
   }
-  if (self.has_pool) end_pool();
+  end_own_pool();
   if (reclaim(lock)) return run_here(call);
   submit(lock, call);
 }
@@ -276,7 +289,7 @@ void release() {
   if (self.inside) return;
   std::unique_lock lock(state().mutex);
   stop_dedicated(lock);
-  if (self.has_pool) end_pool();
+  end_own_pool();
   if (state().owner == token()) state().owner = nullptr;
 }
 
