@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "hone/math/nn_kernels.h"
+#include "hone/math/reduce_kernels.h"
 #include "hone/math/types.h"
 
 namespace hone::math {
@@ -73,6 +75,8 @@ struct Kernels {
   const TileRow* elementwise;      ///< [row of ops.def's ELEMENTWISE][type of the operands; select's: of the branches]
   TileRow convert[kElementTypes];  ///< [from][to]
   ContractionKernels contraction;
+  ReduceKernels reduce[kReduceKinds][kElementTypes];
+  NnKernels nn;
 };
 
 }  // namespace hone::math

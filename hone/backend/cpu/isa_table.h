@@ -2,6 +2,8 @@
 #pragma once
 #include "hone/math/contraction.h"
 #include "hone/math/convert.h"
+#include "hone/math/nn.h"
+#include "hone/math/reduce.h"
 #include "hone/math/tile.h"
 #include "hone/math/vec.h"
 
@@ -17,6 +19,8 @@ constexpr Kernels make_kernels() {
   kernels.elementwise = kElementwise;
   fill_convert(kernels);
   fill_contraction(kernels);
+  fill_reduce(kernels);
+  fill_nn(kernels);
   return kernels;
 }
 

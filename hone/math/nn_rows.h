@@ -1,0 +1,214 @@
+// Fused loops over rows and over flat arrays. They compute what the ops' decompositions compute, in the same order; so for softmax,
+// the norms, losses and cells the bits are the same.
+#pragma once
+#include "hone/math/exp_log.h"
+#include "hone/math/nn_access.h"
+
+namespace hone::math::HONE_LEVEL {
+
+inline void softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  for (; rows > 0; --rows, x += n, y += n) {
+    const F32 largest = row_max(x, n);
+    const F32 total = row_sum(n, [&](int64_t i, auto access) {
+      const F32 e = exp(access.load(x + i) - largest);
+      access.store(e, y + i);
+      return e;
+    });
+    walk_vectors(n, [&](int64_t i, auto access) { access.store(access.load(y + i) / total, y + i); });
+  }
+}
+
+inline float log_of(float x) { return log(Scalar<float>(x)).value; }
+
+inline void log_softmax_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  for (; rows > 0; --rows, x += n, y += n) {
+    const F32 largest = row_max(x, n);
+    const F32 total = log_of(row_sum(n, [&](int64_t i, auto access) { return exp(access.load(x + i) - largest); }));
+    walk_vectors(n, [&](int64_t i, auto access) { access.store(access.load(x + i) - largest - total, y + i); });
+  }
+}
+
+inline void softmax_grad_rows(const float* y, const float* ct, float* dx, int64_t rows, int64_t n) {
+  for (; rows > 0; --rows, y += n, ct += n, dx += n) {
+    const F32 total = row_sum(n, [&](int64_t i, auto access) { return access.load(ct + i) * access.load(y + i); });
+    walk_vectors(n, [&](int64_t i, auto access) { access.store(access.load(y + i) * (access.load(ct + i) - total), dx + i); });
+  }
+}
+
+inline float reciprocal_root(float x) { return 1 / __builtin_sqrtf(x); }
+
+inline void layer_norm_rows(const float* x, const float* scale, const float* offset, float* y, float* mean, float* rstd, int64_t rows, int64_t n,
+                            float epsilon) {
+  const auto count = static_cast<float>(n);
+  for (; rows > 0; --rows, x += n, y += n) {
+    const float average = row_sum(n, [&](int64_t i, auto access) { return access.load(x + i); }) / count;
+    const F32 shift = average;
+    const float variance = row_sum(n, [&](int64_t i, auto access) {
+      const F32 d = access.load(x + i) - shift;
+      return d * d;
+    }) / count;
+    const float r = reciprocal_root(variance + epsilon);
+    const F32 factor = r;
+    walk_vectors(n, [&](int64_t i, auto access) {
+      access.store((access.load(x + i) - shift) * factor * access.load(scale + i) + access.load(offset + i), y + i);
+    });
+    *mean++ = average;
+    *rstd++ = r;
+  }
+}
+
+inline void rms_norm_rows(const float* x, const float* scale, float* y, int64_t rows, int64_t n, float epsilon) {
+  const auto count = static_cast<float>(n);
+  for (; rows > 0; --rows, x += n, y += n) {
+    const float square = row_sum(n, [&](int64_t i, auto access) { return access.load(x + i) * access.load(x + i); }) / count;
+    const F32 factor = reciprocal_root(square + epsilon);
+    walk_vectors(n, [&](int64_t i, auto access) { access.store(access.load(x + i) * factor * access.load(scale + i), y + i); });
+  }
+}
+
+inline void layer_norm_grad_rows(const float* x, const float* scale, const float* mean, const float* rstd, const float* ct, float* dx,
+                                 float* dscale, float* doffset, int64_t rows, int64_t n) {
+  const auto count = static_cast<float>(n);
+  for (int64_t i = 0; i < n; ++i) dscale[i] = doffset[i] = -0.0F;
+  for (; rows > 0; --rows, x += n, ct += n, dx += n) {
+    const F32 shift = *mean++, factor = *rstd++;
+    float sums[2];
+    row_sums(n, sums, [&](int64_t i, auto access, F32 (&values)[2]) {
+      const F32 g = access.load(ct + i) * access.load(scale + i);
+      values[0] = g;
+      values[1] = g * ((access.load(x + i) - shift) * factor);
+    });
+    const F32 mean_g = sums[0] / count, mean_gx = sums[1] / count;
+    walk_vectors(n, [&](int64_t i, auto access) {
+      const F32 normal = (access.load(x + i) - shift) * factor, slope = access.load(ct + i), g = slope * access.load(scale + i);
+      access.store(factor * (g - mean_g - normal * mean_gx), dx + i);
+      access.store(access.load(dscale + i) + slope * normal, dscale + i);
+      access.store(access.load(doffset + i) + slope, doffset + i);
+    });
+  }
+}
+
+inline void cross_entropy_rows(const float* logits, const int64_t* labels, float* loss, float* total, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, logits += n) {
+    const float largest = row_max(logits, n);
+    const F32 shift = largest;
+    total[r] = log_of(row_sum(n, [&](int64_t i, auto access) { return exp(access.load(logits + i) - shift); })) + largest;
+    loss[r] = labels[r] < 0 ? __builtin_nanf("") : total[r] - logits[labels[r]];
+  }
+}
+
+inline void cross_entropy_grad_rows(const float* logits, const int64_t* labels, const float* total, const float* ct, float* dx, int64_t rows,
+                                    int64_t n) {
+  for (int64_t r = 0; r < rows; ++r, logits += n, dx += n) {
+    const F32 shift = total[r], factor = labels[r] < 0 ? __builtin_nanf("") : ct[r];
+    const float chosen = labels[r] < 0 ? 0 : logits[labels[r]];
+    walk_vectors(n, [&](int64_t i, auto access) { access.store(exp(access.load(logits + i) - shift) * factor, dx + i); });
+    if (labels[r] >= 0) dx[labels[r]] = (exp(Scalar<float>(chosen - total[r])).value - 1) * ct[r];
+  }
+}
+
+// The words of 16 blocks at a time; lane-wise, so that compilers vectorise.
+inline void philox_words(uint64_t key, uint64_t counter, uint32_t (&words)[64]) {
+  constexpr int kBlocks = 16;
+  uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
+  for (int i = 0; i < kBlocks; ++i) {
+    const uint64_t at = counter + static_cast<uint64_t>(i);
+    c0[i] = static_cast<uint32_t>(at), c1[i] = static_cast<uint32_t>(at >> 32), c2[i] = 0, c3[i] = 0;
+  }
+  auto k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < kBlocks; ++i) {
+      const uint64_t first = uint64_t{0xD2511F53} * c0[i], second = uint64_t{0xCD9E8D57} * c2[i];
+      const uint32_t next0 = static_cast<uint32_t>(second >> 32) ^ c1[i] ^ k0, next2 = static_cast<uint32_t>(first >> 32) ^ c3[i] ^ k1;
+      c0[i] = next0, c1[i] = static_cast<uint32_t>(second), c2[i] = next2, c3[i] = static_cast<uint32_t>(first);
+    }
+    k0 += 0x9E3779B9, k1 += 0xBB67AE85;
+  }
+  for (int i = 0; i < kBlocks; ++i) words[4 * i] = c0[i], words[4 * i + 1] = c1[i], words[4 * i + 2] = c2[i], words[4 * i + 3] = c3[i];
+}
+
+inline void dropout_array(const float* x, float* y, int64_t begin, int64_t end, uint64_t key, uint64_t counter, uint32_t threshold, float scale) {
+  for (int64_t i = begin; i < end; i += 64) {
+    uint32_t words[64];
+    philox_words(key, counter + static_cast<uint64_t>(i / 4), words);
+    const int n = static_cast<int>(end - i < 64 ? end - i : 64);
+    for (int k = 0; k < n; ++k) y[i + k] = words[k] >= threshold ? x[i + k] * scale : 0.0F;
+  }
+}
+
+inline void lstm_row(const float* gates, const float* c, float* h, float* next, int64_t n) {
+  walk_vectors(n, [&](int64_t j, auto access) {
+    const F32 i = logistic(access.load(gates + j)), f = logistic(access.load(gates + n + j));
+    const F32 g = tanh(access.load(gates + 2 * n + j)), o = logistic(access.load(gates + 3 * n + j));
+    const F32 state = f * access.load(c + j) + i * g;
+    access.store(o * tanh(state), h + j);
+    access.store(state, next + j);
+  });
+}
+
+inline void lstm_grad_row(const float* gates, const float* c, const float* next, const float* ct_h, const float* ct_c, float* dgates, float* dc,
+                          int64_t n) {
+  walk_vectors(n, [&](int64_t j, auto access) {
+    const F32 i = logistic(access.load(gates + j)), f = logistic(access.load(gates + n + j));
+    const F32 g = tanh(access.load(gates + 2 * n + j)), o = logistic(access.load(gates + 3 * n + j));
+    const F32 t = tanh(access.load(next + j)), slope = access.load(ct_h + j), one = 1.0F;
+    const F32 d = access.load(ct_c + j) + slope * o * (one - t * t), state = access.load(c + j);
+    access.store(d * g * (i * (one - i)), dgates + j);
+    access.store(d * state * (f * (one - f)), dgates + n + j);
+    access.store(d * i * (one - g * g), dgates + 2 * n + j);
+    access.store(slope * t * (o * (one - o)), dgates + 3 * n + j);
+    access.store(d * f, dc + j);
+  });
+}
+
+inline void gru_row(const float* x, const float* r, const float* h, float* next, int64_t n) {
+  walk_vectors(n, [&](int64_t j, auto access) {
+    const F32 update = logistic(access.load(x + j) + access.load(r + j)), reset = logistic(access.load(x + n + j) + access.load(r + n + j));
+    const F32 candidate = tanh(access.load(x + 2 * n + j) + reset * access.load(r + 2 * n + j));
+    access.store(update * access.load(h + j) + (F32(1.0F) - update) * candidate, next + j);
+  });
+}
+
+inline void sgd_array(const SgdStep& s, const float* p, const float* g, const float* v, float* next_p, float* next_v, int64_t n) {
+  const F32 rate = s.rate, momentum = s.momentum, decay = s.decay;
+  walk_vectors(n, [&](int64_t i, auto access) {
+    const F32 step = access.load(g + i) * rate, velocity = access.load(v + i) * momentum - step;
+    F32 param = access.load(p + i);
+    if (s.decay != 0) param = param - param * decay;
+    access.store(param + (s.nesterov ? velocity * momentum - step : velocity), next_p + i);
+    access.store(velocity, next_v + i);
+  });
+}
+
+inline void adam_array(const AdamStep& s, const float* p, const float* g, const float* m, const float* v, float* next_p, float* next_m,
+                       float* next_v, int64_t n) {
+  const F32 alpha = s.alpha, rest_1 = s.one_minus_beta_1, rest_2 = s.one_minus_beta_2, epsilon = s.epsilon, decay = s.decay;
+  walk_vectors(n, [&](int64_t i, auto access) {
+    const F32 gradient = access.load(g + i), old_m = access.load(m + i), old_v = access.load(v + i);
+    const F32 first = old_m + (gradient - old_m) * rest_1, second = old_v + (gradient * gradient - old_v) * rest_2;
+    F32 param = access.load(p + i);
+    if (s.decay != 0) param = param - param * decay;
+    access.store(param - first * alpha / (sqrt(second) + epsilon), next_p + i);
+    access.store(first, next_m + i);
+    access.store(second, next_v + i);
+  });
+}
+
+constexpr void fill_nn_rows(NnKernels& k) {
+  k.softmax = &softmax_rows;
+  k.log_softmax = &log_softmax_rows;
+  k.softmax_grad = &softmax_grad_rows;
+  k.layer_norm = &layer_norm_rows;
+  k.rms_norm = &rms_norm_rows;
+  k.layer_norm_grad = &layer_norm_grad_rows;
+  k.cross_entropy = &cross_entropy_rows;
+  k.cross_entropy_grad = &cross_entropy_grad_rows;
+  k.dropout = &dropout_array;
+  k.lstm_cell = &lstm_row;
+  k.lstm_cell_grad = &lstm_grad_row;
+  k.gru_cell = &gru_row;
+  k.sgd = &sgd_array;
+  k.adam = &adam_array;
+}
+
+}  // namespace hone::math::HONE_LEVEL
