@@ -34,6 +34,8 @@ inline Tensor stack(std::initializer_list<Tensor> parts, int axis = 0, Location 
 std::vector<Tensor> split(Operand x, int64_t parts, int axis = 0);
 /// Parts of these sizes.
 std::vector<Tensor> split(Operand x, std::span<const int64_t> sizes, int axis = 0);
+/// The slices along an axis, without it: unstack(x)[i] is x[i].
+std::vector<Tensor> unstack(Operand x, int axis = 0);
 /// Elements start <= i < limit in steps.
 Tensor slice_by(Operand x, const Shape& start, const Shape& limit, const Ints& strides = {});
 /// `value` added before, after and between elements; negative amounts cut.

@@ -95,6 +95,7 @@ struct Sample {
   Attrs attrs{};
   double low = -2, high = 2;
   bool differentiable = true;  ///< false: a kink or a discrete output, no gradient check
+  int outputs = 0;             ///< results of an op with a free number of them; 0: as Op::outputs says
 };
 
 /// Sets of dtypes as bit masks.
@@ -111,7 +112,7 @@ struct Op {
   NumericsClass numerics = NumericsClass::Exact;
   const AttrType* attrs = nullptr;
   int min_inputs = 1, max_inputs = 1;  ///< optional operands come last
-  int outputs = 1;                     ///< -1: as many as inputs
+  int outputs = 1;                     ///< -1: as many as the call asks for; infer checks
   void (*infer)(InferContext&) = nullptr;
   void (*vjp)(VjpContext&) = nullptr;  ///< null: gradients go through `decompose`; without either the op is not differentiable
   Reads reads{};

@@ -1,0 +1,78 @@
+#include "hone/nn/recurrent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hone/base/error.h"
+#include "hone/nn/registry.h"
+#include "hone/ops/contraction.h"
+#include "hone/ops/creation.h"
+#include "hone/ops/elementwise.h"
+#include "hone/ops/movement.h"
+#include "hone/ops/nn.h"
+
+namespace hone::nn {
+namespace {
+
+class LstmModule final : public Module {
+ public:
+  LstmModule(int64_t units, LSTMOptions options) : units_(units), options_(std::move(options)) {
+    if (units <= 0) throw Error(Code::kInvalidArgument, fmt::format("LSTM needs units >= 1, got {}", units));
+  }
+  std::string type() const override { return "LSTM"; }
+
+  void build(std::span<const TensorType> inputs) override {
+    if (inputs[0].shape.rank() != 3) {
+      throw Error(Code::kInvalidArgument, {.what = "LSTM needs sequences [n, t, d]", .details = {"got: " + to_string(inputs[0])}});
+    }
+    kernel_ = variable("kernel", {{inputs[0].shape[2], 4 * units_}, options_.kernel_initializer});
+    recurrent_ = variable("recurrent_kernel", {{units_, 4 * units_}, options_.recurrent_initializer});
+    if (options_.use_bias) bias_ = variable("bias", {{4 * units_}, forget_bias()});
+  }
+
+  Tensor call(const Tensor& x, const CallOptions& options) override {
+    const Tensor projected = dense(swap_axes(x, 0, 1), kernel_, options_.use_bias ? bias_.value() : Tensor());  // [t, n, 4 units]
+    std::vector<Tensor> steps = unstack(projected, 0);
+    std::vector<Tensor> masks = options.mask.defined() ? unstack(expand_dims(swap_axes(options.mask, 0, 1), -1), 0) : std::vector<Tensor>();
+    if (options_.go_backwards) {
+      std::ranges::reverse(steps);
+      std::ranges::reverse(masks);
+    }
+    const Tensor recurrent = recurrent_.value();
+    Tensor h = zeros({x.shape()[0], units_}, x.dtype()), c = h;
+    std::vector<Tensor> outputs;
+    for (size_t t = 0; t < steps.size(); ++t) {
+      auto [next_h, next_c] = lstm_cell(steps[t] + matmul(h, recurrent), c);
+      h = masks.empty() ? next_h : where(masks[t], next_h, h);
+      c = masks.empty() ? next_c : where(masks[t], next_c, c);
+      if (options_.return_sequences) outputs.push_back(h);
+    }
+    return options_.return_sequences ? swap_axes(stack(outputs, 0), 0, 1) : h;
+  }
+
+  Config config() const override {
+    return Config::Table{{"type", type()}, {"units", units_}, {"use_bias", options_.use_bias}, {"unit_forget_bias", options_.unit_forget_bias},
+                         {"return_sequences", options_.return_sequences}, {"go_backwards", options_.go_backwards}};
+  }
+
+ private:
+  Initializer forget_bias() const {
+    if (!options_.unit_forget_bias) return options_.bias_initializer;
+    return Initializer("unit_forget_bias", [inner = options_.bias_initializer, units = units_](const Shape&, DType dtype) {
+      return concatenate({inner.make({units}, dtype), ones({units}, dtype), inner.make({2 * units}, dtype)}, 0);
+    });
+  }
+
+  int64_t units_;
+  LSTMOptions options_;
+  Variable kernel_, recurrent_, bias_;
+};
+
+}  // namespace
+
+LSTM::LSTM(int64_t units, LSTMOptions options) : Layer(std::make_shared<LstmModule>(units, options)) {
+  if (!options.name.empty()) set_name(options.name);
+}
+
+}  // namespace hone::nn

@@ -1,0 +1,16 @@
+// The module behind Sequential. For hone/train/ only.
+#pragma once
+#include "hone/nn/layer.h"
+
+namespace hone::nn {
+
+class SequentialModule final : public Module {
+ public:
+  explicit SequentialModule(std::span<const Layer> layers);
+  std::string type() const override { return "Sequential"; }
+  Tensor call(const Tensor& x, const CallOptions& options) override;
+  /// {"type": "Sequential", "layers": [...]}.
+  Config config() const override;
+};
+
+}  // namespace hone::nn
