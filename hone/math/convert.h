@@ -4,6 +4,7 @@
 #include "hone/math/half.h"
 #include "hone/math/kernels.h"
 #include "hone/math/scalar.h"
+#include "hone/math/vec.h"
 
 namespace hone::math::HONE_LEVEL {
 
@@ -43,6 +44,28 @@ I saturate(T x) {
   return inside ? static_cast<I>(inside ? x : T{0}) : outside;
 }
 
+template <bool kFirst, class A, class B>
+struct ConditionalType {
+  using Type = A;
+};
+template <class A, class B>
+struct ConditionalType<false, A, B> {
+  using Type = B;
+};
+template <class T>
+inline constexpr bool kIsHalfFloat = __is_same(T, Float16) || __is_same(T, BFloat16);
+
+/// The f32 that rounds to the same 16-bit float as x.
+template <class From>
+float float_for_half(From x) {
+  if constexpr (sizeof(From) <= 2 || __is_same(From, float))
+    return static_cast<float>(x);
+  else if constexpr (__is_same(From, double))
+    return to_odd_float(x);
+  else
+    return to_odd_float(to_odd_double(x));
+}
+
 template <class To, class From>
 To convert_lane(From x) {
   constexpr bool kFromHalf = __is_same(From, Float16) || __is_same(From, BFloat16);
@@ -53,12 +76,8 @@ To convert_lane(From x) {
     return convert_lane<To>(half_to_float(x));
   else if constexpr (__is_same(To, bool))
     return x != From{0};
-  else if constexpr (kToHalf && (sizeof(From) <= 2 || __is_same(From, float)))
-    return float_to_half<To>(static_cast<float>(x));
-  else if constexpr (kToHalf && __is_same(From, double))
-    return float_to_half<To>(to_odd_float(x));
   else if constexpr (kToHalf)
-    return float_to_half<To>(to_odd_float(to_odd_double(x)));
+    return float_to_half<To>(float_for_half(x));
   else if constexpr (kIsFloat<From> && !kIsFloat<To>)
     return saturate<To>(x);
   else
@@ -66,16 +85,40 @@ To convert_lane(From x) {
 }
 
 template <class From, class To>
-void convert_tile(const TileArgs& args, int64_t begin, int64_t end) {
-  constexpr int kBlock = 64;  // copies that cannot alias, so that the compiler vectorises
+[[gnu::noinline]] void convert_tile(const TileArgs& args, int64_t begin, int64_t end) {
+  constexpr int kBlock = 128;  // copies that cannot alias, so that the compiler vectorises
+  using Read = typename ConditionalType<kIsHalfFloat<From>, float, From>::Type;
+  using Written = typename ConditionalType<kIsHalfFloat<To>, float, To>::Type;
   for (; begin < end; begin += kBlock) {
     const int n = static_cast<int>(end - begin < kBlock ? end - begin : kBlock);
-    From in[kBlock];
-    To out[kBlock];
-    __builtin_memcpy(in, static_cast<const From*>(args.in[0]) + begin, static_cast<unsigned>(n) * sizeof(From));
-    for (int i = 0; i < n; ++i) out[i] = convert_lane<To>(in[i]);
-    __builtin_memcpy(static_cast<To*>(args.out) + begin, out, static_cast<unsigned>(n) * sizeof(To));
+    const From* const from = static_cast<const From*>(args.in[0]) + begin;
+    To* const to = static_cast<To*>(args.out) + begin;
+    Read in[kBlock];
+    Written out[kBlock];
+    if constexpr (kIsHalfFloat<From>)
+      halves_to_floats<Vec<float>>(from, in, n);
+    else
+      copy_block<kBlock>(in, from, n);
+    for (int i = 0; i < n; ++i) {
+      if constexpr (kIsHalfFloat<To>)
+        out[i] = float_for_half(in[i]);
+      else
+        out[i] = convert_lane<To>(in[i]);
+    }
+    if constexpr (kIsHalfFloat<To>)
+      floats_to_halves<Vec<float>>(out, to, n);
+    else if (n == kBlock)
+      __builtin_memcpy(to, out, sizeof out);
+    else
+      __builtin_memcpy(to, out, static_cast<unsigned long>(n) * sizeof(To));
   }
+}
+/// The same type on both sides.
+template <class T>
+void copy_tile(const TileArgs& args, int64_t begin, int64_t end) {
+  if (begin >= end) return;
+  __builtin_memmove(static_cast<T*>(args.out) + begin, static_cast<const T*>(args.in[0]) + begin,
+                    static_cast<unsigned long>(end - begin) * sizeof(T));
 }
 
 template <class T>
@@ -91,10 +134,17 @@ struct ConvertTargetOf<From, To> {
   using Type = UintOf<To>;  // the bits of an integer from another do not depend on the target's sign
 };
 
+template <class From, class To>
+constexpr TileFn convert_pair() {
+  if constexpr (__is_same(From, To) || (kIsInteger<From> && kIsInteger<To> && sizeof(From) == sizeof(To)))
+    return &copy_tile<To>;
+  else
+    return &convert_tile<From, To>;
+}
 template <class From>
 constexpr TileRow convert_row() {
   return []<class... To>(TypeList<To...>) {
-    return TileRow{{&convert_tile<From, typename ConvertTargetOf<From, To>::Type>...}};
+    return TileRow{{convert_pair<From, typename ConvertTargetOf<From, To>::Type>()...}};
   }(ElementTypeList{});
 }
 

@@ -14,6 +14,9 @@ enum ElementKinds : unsigned { kFloats = 1, kIntegers = 2, kBool = 4, kNumbers =
 /// Whether a functor treats signed and unsigned integers alike; their tiles are then one.
 template <class F>
 inline constexpr bool kIsSignless = requires { F::kSignless; };
+/// Whether integers are computed lane by lane: plain loops are left to the compiler then.
+template <class F>
+inline constexpr bool kIsByLane = requires { F::kIntegersByLane; };
 template <class V>
 inline constexpr bool kFloatLanes = kIsFloat<typename V::Lane>;
 template <class T>
@@ -229,6 +232,7 @@ struct Multiply {
 /// Integers towards zero; by 0 all bits are set, the smallest by -1 wraps.
 struct Divide {
   static constexpr ElementKinds kTakes = kNumbers;
+  static constexpr bool kIntegersByLane = true;
   template <class V>
   static V apply(V a, V b) {
     using T = typename V::Lane;
@@ -248,6 +252,7 @@ struct Divide {
 /// Exact, with the sign of the dividend; an integer by 0 is the dividend.
 struct Remainder {
   static constexpr ElementKinds kTakes = kNumbers;
+  static constexpr bool kIntegersByLane = true;
   template <class V>
   static V apply(V a, V b) {
     using T = typename V::Lane;
@@ -267,6 +272,7 @@ struct Remainder {
 /// Integers by repeated squaring, wrapping; to a negative power 0, but for bases 1 and -1.
 struct Power {
   static constexpr ElementKinds kTakes = kNumbers;
+  static constexpr bool kIntegersByLane = true;
   template <class V>
   static V apply(V a, V b) {
     using T = typename V::Lane;
@@ -344,6 +350,7 @@ template <class T>
 inline constexpr UintOf<T> kWidth = 8 * sizeof(T);
 struct ShiftLeft {
   static constexpr ElementKinds kTakes = kIntegers;
+  static constexpr bool kIntegersByLane = true;
   static constexpr bool kSignless = true;
   template <class V>
   static V apply(V a, V b) {
@@ -359,6 +366,7 @@ struct ShiftLeft {
 };
 struct ShiftRightLogical {
   static constexpr ElementKinds kTakes = kIntegers;
+  static constexpr bool kIntegersByLane = true;
   static constexpr bool kSignless = true;
   template <class V>
   static V apply(V a, V b) {
@@ -374,6 +382,7 @@ struct ShiftRightLogical {
 };
 struct ShiftRightArithmetic {
   static constexpr ElementKinds kTakes = kIntegers;
+  static constexpr bool kIntegersByLane = true;
   static constexpr bool kSignless = true;
   template <class V>
   static V apply(V a, V b) {

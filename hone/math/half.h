@@ -1,56 +1,78 @@
-// Blocks of 16-bit floats to f32 and back: one rounding to nearest even, denormals kept, NaN stays NaN. Plain loops
-// that compilers vectorise.
+// 16-bit floats to f32 and back: one rounding to nearest even, denormals kept, NaN stays NaN. Over any value type.
 #pragma once
-#include <cstdint>
-
-#include "hone/math/level.h"
+#include "hone/math/bits.h"
+#include "hone/math/scalar.h"
 #include "hone/math/types.h"
 
 namespace hone::math::HONE_LEVEL {
 
-inline float half_to_float(BFloat16 x) { return __builtin_bit_cast(float, static_cast<unsigned>(x.bits) << 16); }
+/// f32 of the 16 bits in each lane of U (unsigned, 32 bits).
+template <class H, class U>
+auto float_of_bits(U bits) {
+  if constexpr (__is_same(H, BFloat16)) {
+    return as<float>(bits << 16);
+  } else {
+    const U magnitude = bits & U(0x7FFF), sign = (bits & U(0x8000)) << 16, shifted = magnitude << 13;
+    const U normal = shifted + U(112U << 23);
+    // Infinite or NaN: the exponent grows to 255, a NaN gets quiet.
+    const U special = shifted | U(0x7F800000) | select(magnitude > U(0x7C00), U(1U << 22), U(0));
+    // A denormal is the fraction above 2^-14, which is then subtracted.
+    const U denormal = as<unsigned>(as<float>(shifted + U(113U << 23)) - 0x1p-14F);
+    const U result = select(magnitude < U(0x400), denormal, select(magnitude < U(0x7C00), normal, special));
+    return as<float>(result | sign);
+  }
+}
 
-inline float half_to_float(Float16 x) {
-  const unsigned magnitude = x.bits & 0x7FFFU, sign = (x.bits & 0x8000U) << 16;
-  const unsigned special = (magnitude >= 0x7C00 ? 0xFFU << 23 : 0) | (magnitude > 0x7C00 ? 1U << 22 : 0);
-  const unsigned normal = ((magnitude << 13) + (112U << 23)) | special;
-  // A denormal's fraction below the leading bit of 2^-14, which is then subtracted.
-  const float denormal = __builtin_bit_cast(float, (magnitude << 13) + (113U << 23)) - 0x1p-14F;
-  return __builtin_bit_cast(float, (magnitude < 0x400 ? __builtin_bit_cast(unsigned, denormal) : normal) | sign);
+/// The 16 bits nearest to each lane.
+template <class H, class V>
+auto bits_of_float(V x) {
+  using U = typename V::template Rebind<unsigned>;
+  const U bits = as<unsigned>(x), magnitude = bits & U(0x7FFFFFFF);
+  if constexpr (__is_same(H, BFloat16)) {
+    const U rounded = bits + U(0x7FFF) + ((bits >> 16) & U(1));
+    return select(x == x, rounded >> 16, (bits >> 16) | U(0x40));
+  } else {
+    const U normal = (magnitude - U(112U << 23) + U(0xFFF) + ((magnitude >> 13) & U(1))) >> 13;
+    // Adding 1/2 leaves a denormal's rounded fraction in the low bits.
+    const U denormal = as<unsigned>(as<float>(magnitude) + 0.5F) - U(0x3F000000);
+    const U nan = U(0x7E00) | ((magnitude >> 13) & U(0x3FF));
+    const U finite = select(magnitude < U(0x38800000), denormal, normal);
+    const U result = select(magnitude < U(0x477FF000), finite, select(x == x, U(0x7C00), nan));
+    return result | ((bits >> 16) & U(0x8000));
+  }
 }
 
 template <class H>
-H float_to_half(float x);
-
-template <>
-inline BFloat16 float_to_half<BFloat16>(float x) {
-  const auto bits = __builtin_bit_cast(unsigned, x);
-  const unsigned rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-  return {static_cast<uint16_t>((bits & 0x7FFFFFFF) > 0x7F800000 ? bits >> 16 | 0x40 : rounded)};
+float half_to_float(H x) {
+  return float_of_bits<H>(Scalar<unsigned>(unsigned{x.bits})).value;
 }
-
-template <>
-inline Float16 float_to_half<Float16>(float x) {
-  const auto bits = __builtin_bit_cast(unsigned, x);
-  const unsigned magnitude = bits & 0x7FFFFFFF, sign = bits >> 16 & 0x8000;
-  const unsigned normal = (magnitude - (112U << 23) + 0xFFF + (magnitude >> 13 & 1)) >> 13;
-  // Adding 1/2 leaves a denormal's rounded fraction in the low bits.
-  const float small = __builtin_bit_cast(float, magnitude < 0x38800000 ? magnitude : 0);
-  const unsigned denormal = __builtin_bit_cast(unsigned, small + 0.5F) - 0x3F000000;
-  const unsigned nan = 0x7E00 | (magnitude >> 13 & 0x3FF);
-  unsigned result = magnitude < 0x38800000 ? denormal : normal;
-  result = magnitude >= 0x477FF000 ? 0x7C00 : result;
-  result = magnitude > 0x7F800000 ? nan : result;
-  return {static_cast<uint16_t>(result | sign)};
-}
-
 template <class H>
+H float_to_half(float x) {
+  return {static_cast<uint16_t>(bits_of_float<H>(Scalar<float>(x)).value)};
+}
+
+/// memcpy of n <= kBlock elements, inline when the block is full.
+template <int kBlock, class T>
+void copy_block(T* to, const void* from, int n) {
+  if (n == kBlock)
+    __builtin_memcpy(to, from, kBlock * sizeof(T));
+  else
+    __builtin_memcpy(to, from, static_cast<unsigned long>(n) * sizeof(T));
+}
+
+/// Blocks, by the value type V of f32.
+template <class V, class H>
 void halves_to_floats(const H* from, float* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = half_to_float(from[i]);
+  using U = typename V::template Rebind<unsigned>;
+  int64_t i = 0;
+  for (; i + V::kLanes <= n; i += V::kLanes) float_of_bits<H>(load_u16(U(), &from[i].bits)).store(to + i);
+  for (; i < n; ++i) to[i] = half_to_float(from[i]);
 }
-template <class H>
+template <class V, class H>
 void floats_to_halves(const float* from, H* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = float_to_half<H>(from[i]);
+  int64_t i = 0;
+  for (; i + V::kLanes <= n; i += V::kLanes) store_u16(bits_of_float<H>(V::load(from + i)), &to[i].bits);
+  for (; i < n; ++i) to[i] = float_to_half<H>(from[i]);
 }
 
 }  // namespace hone::math::HONE_LEVEL

@@ -47,6 +47,9 @@ struct Scalar {
     if (n > 0) *p = value;
   }
 
+  static ScalarMask load_mask(const bool* p) { return {*p}; }
+  static void store_mask(ScalarMask m, bool* p) { *p = m.on; }
+
   friend Scalar operator+(Scalar a, Scalar b) {
     if constexpr (kIsFloat<T>)
       return a.value + b.value;
@@ -148,6 +151,9 @@ inline Scalar<float> trunc(Scalar<float> x) { return __builtin_truncf(x.value); 
 inline Scalar<double> trunc(Scalar<double> x) { return __builtin_trunc(x.value); }
 inline Scalar<float> round_even(Scalar<float> x) { return __builtin_roundevenf(x.value); }
 inline Scalar<double> round_even(Scalar<double> x) { return __builtin_roundeven(x.value); }
+
+inline Scalar<unsigned> load_u16(Scalar<unsigned>, const unsigned short* p) { return unsigned{*p}; }
+inline void store_u16(Scalar<unsigned> x, unsigned short* p) { *p = static_cast<unsigned short>(x.value); }
 
 /// f in double precision: takes Scalar<double>, returns one; the result is rounded once.
 template <class F, class... V>

@@ -40,17 +40,46 @@ struct OperandsOf<3> {
   using Type = Operands<0, 1, 2>;
 };
 
+/// Loads and stores of an operand or a result, a mask's as bool.
+template <class V, bool kMask>
+auto load_operand(const void* p, int64_t i) {
+  if constexpr (kMask)
+    return V::load_mask(static_cast<const bool*>(p) + i);
+  else
+    return V::load(static_cast<const typename V::Lane*>(p) + i);
+}
+template <class V>
+void store_result(V x, void* p, int64_t i) {
+  x.store(static_cast<typename V::Lane*>(p) + i);
+}
+template <class V>
+void store_result(typename V::Mask m, void* p, int64_t i) {
+  V::store_mask(m, static_cast<bool*>(p) + i);
+}
+
 /// Whole vectors, then the rest in one whose other lanes are 1.
 template <class V, class F, int... kIndex>
 void vector_loop(const TileArgs& args, int64_t begin, int64_t end, Operands<kIndex...>) {
   using T = typename V::Lane;
-  const T* const in[] = {static_cast<const T*>(args.in[kIndex])...};
-  T* const out = static_cast<T*>(args.out);
+  constexpr bool kSelects = __is_same(F, Select);
+  const void* const in[] = {args.in[kIndex]...};
   int64_t i = begin;
-  for (; i + V::kLanes <= end; i += V::kLanes) apply<F>(args.params, V::load(in[kIndex] + i)...).store(out + i);
+  for (; i + V::kLanes <= end; i += V::kLanes) {
+    store_result<V>(apply<F>(args.params, load_operand < V, kSelects && kIndex == 0 > (in[kIndex], i)...), args.out, i);
+  }
   if (i == end) return;
-  const int64_t n = end - i;
-  apply<F>(args.params, V::load_partial(in[kIndex] + i, n, T{1})...).store_partial(out + i, n);
+  const auto n = static_cast<unsigned long>(end - i);
+  T rest[sizeof...(kIndex)][V::kLanes];
+  const auto copy = [&](int k, unsigned long item) {
+    for (T& lane : rest[k]) lane = T{1};
+    __builtin_memcpy(rest[k], static_cast<const char*>(in[k]) + static_cast<unsigned long>(i) * item, n * item);
+  };
+  (copy(kIndex, kSelects && kIndex == 0 ? sizeof(bool) : sizeof(T)), ...);
+  const auto result = apply<F>(args.params, load_operand < V, kSelects && kIndex == 0 > (rest[kIndex], 0)...);
+  constexpr unsigned long kItem = __is_same(decltype(result), const V) ? sizeof(T) : sizeof(bool);
+  T out[V::kLanes];
+  store_result<V>(result, out, 0);
+  __builtin_memcpy(static_cast<char*>(args.out) + static_cast<unsigned long>(i) * kItem, out, n * kItem);
 }
 
 /// Stored types of one-lane results.
@@ -60,36 +89,22 @@ T stored(Scalar<T> x) {
 }
 inline bool stored(ScalarMask m) { return m.on; }
 
-/// One lane at a time, over copies that cannot alias, so that the compiler vectorises. select's condition is stored as
-/// bool.
+/// One lane at a time, over copies that cannot alias, so that the compiler vectorises.
 template <class F, class T, int... kIndex>
 void lane_loop(const TileArgs& args, int64_t begin, int64_t end, Operands<kIndex...>) {
   constexpr int kBlock = 64;
-  constexpr bool kSelects = __is_same(F, Select);
-  using Out = decltype([] {
-    if constexpr (kSelects)
-      return T{};
-    else
-      return stored(apply<F>(nullptr, ((void)kIndex, Scalar<T>())...));
-  }());
+  using Out = decltype(stored(apply<F>(nullptr, ((void)kIndex, Scalar<T>())...)));
   for (; begin < end; begin += kBlock) {
     const int n = static_cast<int>(end - begin < kBlock ? end - begin : kBlock);
     T in[sizeof...(kIndex)][kBlock];
     Out out[kBlock];
-    const auto copy = [&](int k) {
-      __builtin_memcpy(in[k], static_cast<const T*>(args.in[k]) + begin, static_cast<unsigned>(n) * sizeof(T));
-    };
-    if constexpr (kSelects) {
-      bool on[kBlock];
-      __builtin_memcpy(on, static_cast<const bool*>(args.in[0]) + begin, static_cast<unsigned>(n));
-      copy(1);
-      copy(2);
-      for (int i = 0; i < n; ++i) out[i] = on[i] ? in[1][i] : in[2][i];
-    } else {
-      (copy(kIndex), ...);
-      for (int i = 0; i < n; ++i) out[i] = stored(apply<F>(args.params, Scalar<T>(in[kIndex][i])...));
-    }
-    __builtin_memcpy(static_cast<Out*>(args.out) + begin, out, static_cast<unsigned>(n) * sizeof(Out));
+    (copy_block<kBlock>(in[kIndex], static_cast<const T*>(args.in[kIndex]) + begin, n), ...);
+    for (int i = 0; i < n; ++i) out[i] = stored(apply<F>(args.params, Scalar<T>(in[kIndex][i])...));
+    Out* const to = static_cast<Out*>(args.out) + begin;
+    if (n == kBlock)
+      __builtin_memcpy(to, out, sizeof out);
+    else
+      __builtin_memcpy(to, out, static_cast<unsigned long>(n) * sizeof(Out));
   }
 }
 
@@ -115,14 +130,15 @@ void half_loop(const TileArgs& args, int64_t begin, int64_t end) {
   for (int k = 0; k < kArity; ++k) block.in[k] = in[k];
   for (; begin < end; begin += kBlock) {
     const int64_t n = end - begin < kBlock ? end - begin : kBlock;
-    for (int k = 0; k < kArity; ++k) halves_to_floats(static_cast<const H*>(args.in[k]) + begin, in[k], n);
+    for (int k = 0; k < kArity; ++k)
+      halves_to_floats<Value<float>>(static_cast<const H*>(args.in[k]) + begin, in[k], n);
     if constexpr (kIsPredicate<F, kArity>) {
       block.out = static_cast<bool*>(args.out) + begin;
       tile<Value, F, kArity, float>(block, 0, n);
     } else {
       block.out = out;
       tile<Value, F, kArity, float>(block, 0, n);
-      floats_to_halves(out, static_cast<H*>(args.out) + begin, n);
+      floats_to_halves<Value<float>>(out, static_cast<H*>(args.out) + begin, n);
     }
   }
 }
@@ -132,7 +148,7 @@ template <template <class> class Value, class F, int kArity, class T>
   using Indices = typename OperandsOf<kArity>::Type;
   if constexpr (kIsHalf<T>)
     half_loop<Value, F, kArity, T>(args, begin, end);
-  else if constexpr (kIsFloat<T> && !kIsPredicate<F, kArity>)
+  else if constexpr (kIsFloat<T> || (kKindOf<T> == kIntegers && !kIsByLane<F>))
     vector_loop<Value<T>, F>(args, begin, end, Indices{});
   else
     lane_loop<F, T>(args, begin, end, Indices{});

@@ -37,6 +37,8 @@ struct Vec {
   using Rebind = Vec<U>;
   static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
+  typedef signed char Bytes __attribute__((vector_size(kLanes)));
+
   Raw raw;
 
   Vec() = default;
@@ -57,6 +59,17 @@ struct Vec {
     return v;
   }
   void store_partial(T* p, int64_t n) const { __builtin_memcpy(p, &raw, static_cast<unsigned long>(n) * sizeof(T)); }
+
+  /// Masks as bool in memory, unaligned.
+  static Mask load_mask(const bool* p) {
+    Bytes bytes;
+    __builtin_memcpy(&bytes, p, sizeof bytes);
+    return {-__builtin_convertvector(bytes, typename Mask::Raw)};
+  }
+  static void store_mask(Mask m, bool* p) {
+    const Bytes bytes = __builtin_convertvector(m.raw, Bytes) & 1;
+    __builtin_memcpy(p, &bytes, sizeof bytes);
+  }
 
   friend Vec operator+(Vec a, Vec b) { return Vec((Raw)(wrap(a) + wrap(b))); }
   friend Vec operator-(Vec a, Vec b) { return Vec((Raw)(wrap(a) - wrap(b))); }
@@ -154,6 +167,19 @@ Vec<T> trunc(Vec<T> x) {
 template <class T>
 Vec<T> round_even(Vec<T> x) {
   return Vec<T>(x86::round<_MM_FROUND_TO_NEAREST_INT, T>(x.raw));
+}
+
+/// kLanes 16-bit numbers as unsigned lanes of 32 bits, and their lower halves back.
+inline Vec<unsigned> load_u16(Vec<unsigned>, const unsigned short* p) {
+  typedef unsigned short Half __attribute__((vector_size(kVectorBytes / 2)));
+  Half half;
+  __builtin_memcpy(&half, p, sizeof half);
+  return Vec<unsigned>(__builtin_convertvector(half, Vec<unsigned>::Raw));
+}
+inline void store_u16(Vec<unsigned> x, unsigned short* p) {
+  typedef unsigned short Half __attribute__((vector_size(kVectorBytes / 2)));
+  const Half half = __builtin_convertvector(x.raw, Half);
+  __builtin_memcpy(p, &half, sizeof half);
 }
 
 /// The lower or upper half of the lanes as doubles, and back with one rounding.
