@@ -1,0 +1,43 @@
+// A dot_general as a loop over matrix products: which axes are looped over, what the strides of rows, columns and terms
+// are.
+#pragma once
+#include "hone/ops/attrs.h"
+#include "hone/ops/kernel.h"
+
+namespace hone {
+
+/// c[l, i, j] = sum over t of a[l, i, t] b[l, t, j] (+ bias[j]) for each l of `loops`; strides in elements, c dense
+/// row-major but for `loops`.
+struct GemmPlan {
+  struct Loop {
+    int64_t extent, a, b, c;
+  };
+  int64_t m = 1, n = 1, k = 1;
+  int64_t a_row = 0, a_k = 0, b_k = 0, b_column = 0, c_row = 0;
+  FixedVector<Loop, 2 * kMaxRank> loops;
+  int64_t count = 1;  ///< product of the loops' extents
+
+  struct Offsets {
+    int64_t a = 0, b = 0, c = 0;
+  };
+  Offsets at(int64_t index) const {
+    Offsets o;
+    for (size_t i = loops.size(); i-- > 0; index /= loops[i].extent) {
+      const int64_t j = index % loops[i].extent;
+      o.a += j * loops[i].a, o.b += j * loops[i].b, o.c += j * loops[i].c;
+    }
+    return o;
+  }
+};
+
+/// A plan and the operands it speaks of: the call's own, or packed copies where their strides fit no matrix.
+struct Gemm {
+  GemmPlan plan;
+  Tensor a, b;
+};
+
+/// Of a dot_general or dense call. `unit_strides`: each matrix must have a unit stride along rows or columns (what BLAS
+/// can read).
+Gemm plan_gemm(const KernelCall& call, bool unit_strides);
+
+}  // namespace hone
