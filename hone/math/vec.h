@@ -62,13 +62,21 @@ struct Vec {
 
   /// Masks as bool in memory, unaligned.
   static Mask load_mask(const bool* p) {
-    Bytes bytes;
-    __builtin_memcpy(&bytes, p, sizeof bytes);
-    return {-__builtin_convertvector(bytes, typename Mask::Raw)};
+    if constexpr (sizeof(T) >= 4) {
+      return {-x86::load_bytes<sizeof(T), typename Mask::Raw>(p)};
+    } else {
+      Bytes bytes;
+      __builtin_memcpy(&bytes, p, sizeof bytes);
+      return {-__builtin_convertvector(bytes, typename Mask::Raw)};
+    }
   }
   static void store_mask(Mask m, bool* p) {
-    const Bytes bytes = __builtin_convertvector(m.raw, Bytes) & 1;
-    __builtin_memcpy(p, &bytes, sizeof bytes);
+    if constexpr (sizeof(T) >= 4) {
+      x86::store_bytes<sizeof(T)>(m.raw, p);
+    } else {
+      const Bytes bytes = __builtin_convertvector(m.raw, Bytes) & 1;
+      __builtin_memcpy(p, &bytes, sizeof bytes);
+    }
   }
 
   friend Vec operator+(Vec a, Vec b) { return Vec((Raw)(wrap(a) + wrap(b))); }

@@ -114,4 +114,42 @@ template <class R>
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
 }
 
+/// Signed bytes in memory as lanes of 4 or 8 bytes, and lanes of all ones or zeros as bytes of 0 or 1.
+template <int kLaneBytes, class R>
+[[gnu::always_inline]] inline R load_bytes(const void* p) {
+  constexpr bool kFour = kLaneBytes == 4;
+  constexpr int kBytes = sizeof(R) / kLaneBytes;
+  __m128i bytes{};
+  __builtin_memcpy(&bytes, p, kBytes);
+  if constexpr (sizeof(R) == 16)
+    return (R)(kFour ? _mm_cvtepi8_epi32(bytes) : _mm_cvtepi8_epi64(bytes));
+  else if constexpr (sizeof(R) == 32)
+    return (R)(kFour ? _mm256_cvtepi8_epi32(bytes) : _mm256_cvtepi8_epi64(bytes));
+  else if constexpr (kFour)
+    return (R)_mm512_maskz_cvtepi8_epi32(0xFFFF, bytes);
+  else
+    return (R)_mm512_maskz_cvtepi8_epi64(0xFF, bytes);
+}
+template <int kLaneBytes, class R>
+[[gnu::always_inline]] inline void store_bytes(R mask, void* p) {
+  constexpr bool kFour = kLaneBytes == 4;
+  __m128i lower, upper;
+  if constexpr (sizeof(R) == 64) {
+    const __m128i bytes =
+        kFour ? _mm512_maskz_cvtepi32_epi8(0xFFFF, (__m512i)mask) : _mm512_maskz_cvtepi64_epi8(0xFF, (__m512i)mask);
+    lower = _mm_and_si128(bytes, _mm_set1_epi8(1));
+  } else {
+    if constexpr (sizeof(R) == 32) {
+      lower = _mm256_castsi256_si128((__m256i)mask);
+      upper = _mm256_extracti128_si256((__m256i)mask, 1);
+    } else {
+      lower = upper = (__m128i)mask;
+    }
+    if constexpr (!kFour) upper = lower = (__m128i)_mm_shuffle_ps((__m128)lower, (__m128)upper, 0x88);
+    const __m128i words = _mm_packs_epi32(lower, upper);
+    lower = _mm_and_si128(_mm_packs_epi16(words, words), _mm_set1_epi8(1));
+  }
+  __builtin_memcpy(p, &lower, sizeof(R) / kLaneBytes);
+}
+
 }  // namespace hone::math::HONE_LEVEL::x86
