@@ -4,5 +4,16 @@
 namespace hone {
 
 void install_cpu_elementwise();
+void install_cpu_movement();
+void install_onednn_contraction();
+void install_onednn_convolution();
+void install_cpu_contraction();  ///< before install_onednn_contraction(): takes the small and the odd
+void install_cpu_attention();
+void install_cpu_reductions();
+void install_cpu_windows();
+void install_cpu_rows();
+void install_cpu_batch_norm();
+void install_cpu_pooling();
+void install_cpu_updates();
 
 }  // namespace hone

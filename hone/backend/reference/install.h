@@ -4,5 +4,8 @@
 namespace hone {
 
 void install_reference_elementwise();
+void install_reference_movement();
+void install_reference_contraction();
+void install_reference_reductions();
 
 }  // namespace hone

@@ -1,0 +1,26 @@
+// What the fused kernels of composites share: they compute in f32, 16-bit operands convert around them, f64 decomposes.
+#pragma once
+#include "hone/backend/cpu/in_f32.h"
+#include "hone/backend/cpu/isa.h"
+#include "hone/backend/cpu/scratch.h"
+#include "hone/base/parallel.h"
+#include "hone/ops/kernel.h"
+#include "hone/ops/table.h"
+
+namespace hone {
+
+inline const char* refuses_wide(const KernelQuery& query) { return query.inputs[0].dtype() == f64 ? "f64 runs as its decomposition" : nullptr; }
+
+/// The kernel proper, in f32.
+template <void (*kRun)(const KernelCall&)>
+void run_fused(const KernelCall& call) {
+  for (const Tensor& input : call.inputs) {
+    if (is_half(input.dtype())) return run_in_f32(call, kRun);
+  }
+  kRun(call);
+}
+
+/// Rows that are worth a thread.
+inline int64_t row_grain(int64_t n) { return n >= 16384 ? 1 : 16384 / (n > 0 ? n : 1); }
+
+}  // namespace hone
