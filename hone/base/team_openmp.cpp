@@ -2,6 +2,7 @@
 // (kDedicated). The owner holds `mutex` while it runs a region, so a change of owner never meets a region of a calling
 // thread.
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <omp.h>
 #include <pthread.h>
 #include <signal.h>
@@ -236,6 +237,13 @@ void keep_libgomp_loaded() {
   }
 }
 
+/// The end of a thread by pthread_exit, as libgomp's, loads libgcc_s at its first time in a process. It would wait for
+/// the loader, which waits for that thread if it unloads this library. backtrace() loads it now.
+void load_unwinder() {
+  void* frame = nullptr;
+  backtrace(&frame, 1);
+}
+
 /// Before a fork: the child inherits this thread only, and libgomp would wait for the rest of its pool.
 void before_fork() {
   if (!self.inside) end_pool();
@@ -255,6 +263,7 @@ struct Lifetime {
   Lifetime() {
     new (bytes) State;
     keep_libgomp_loaded();
+    load_unwinder();
     pthread_key_create(&exit_key, forget_owner);
     pthread_atfork(before_fork, nullptr, in_child);
   }
