@@ -83,17 +83,19 @@ V expm1(V x) {
         polynomial(r, 0x1p-1F, 0x1.555554p-3F, 0x1.5554f8p-5F, 0x1.1112dap-7F, 0x1.6d3a44p-10F, 0x1.9e6e7cp-13F);
     const V m = fma(r * r, q, r);
     const V scale = power_of_two(n - IntsOf<V>(1));  // half of 2^n, which overflows for n = 128
+    const V less = scale - 0.5F;
+    const V lost = (less - scale) + 0.5F;  // by rounding, for large n
     const V result =
-        select(n == IntsOf<V>(0), m, fma(scale, m, scale - 0.5F) * 2.0F);  // half a denormal would lose a bit
+        select(n == IntsOf<V>(0), m, (less + fma(scale, m, -lost)) * 2.0F);  // half a denormal would lose a bit
     return copysign(result, x);
   }
 }
 
-/// log(1 + f) - f for sqrt(1/2) - 1 <= f <= sqrt(2) - 1, f32.
+/// log(1 + f) - f for -1/4 <= f <= 1/2, f32.
 template <class V>
 V log1p_tail(V f) {
-  const V p = polynomial(f, 0x1.555548p-2F, -0x1.000006p-2F, 0x1.99a476p-3F, -0x1.555c46p-3F, 0x1.233ba8p-3F,
-                         -0x1.fc2886p-4F, 0x1.e6bf3ap-4F, -0x1.de02bcp-4F, 0x1.14760cp-4F);
+  const V p = polynomial(f, 0x1.55555ap-2F, -0x1.00006ep-2F, 0x1.999768p-3F, -0x1.5519d2p-3F, 0x1.2462f6p-3F,
+                         -0x1.04aca4p-3F, 0x1.df26fcp-4F, -0x1.752162p-4F, 0x1.344232p-5F);
   return f * f * fma(f, p, V(-0.5F));
 }
 /// k ln2 + log(1 + f); k ln2's upper part is exact.
@@ -112,7 +114,7 @@ V log(V x) {
     constexpr float kInf = __builtin_inff();
     const auto tiny = x < V(0x1p-126F);
     const I bits = as<int>(select(tiny, x * 0x1p23F, x));
-    const I k = (bits - I(0x3F3504F3)) >> 23;
+    const I k = (bits - I(0x3F400000)) >> 23;
     const V f = as<float>(bits - (k << 23)) - 1.0F;
     const V result = log_sum(to<float>(k) + select(tiny, V(-23), V(0)), f);
     return select(x > V(0), select(x < V(kInf), result, x), select(x == V(0), V(-kInf), V(__builtin_nanf(""))));
@@ -128,7 +130,7 @@ V log1p(V x) {
     constexpr float kInf = __builtin_inff();
     const auto huge = x > V(0x1p100F);
     const V y = select(huge, x * 0x1p-4F, x);
-    const I k = (as<int>(y + 1.0F) - I(0x3F3504F3)) >> 23;
+    const I k = (as<int>(y + 1.0F) - I(0x3F400000)) >> 23;
     // 1 + y = 2^k (1 + f): f is rounded once, and exact for k = 0.
     const V scale = power_of_two(-k);
     const V f = fma(y, scale, scale - 1.0F);
