@@ -7,5 +7,6 @@ void install_reference_elementwise();
 void install_reference_movement();
 void install_reference_contraction();
 void install_reference_reductions();
+void install_reference_windows();
 
 }  // namespace hone

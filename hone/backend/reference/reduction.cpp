@@ -250,6 +250,9 @@ void install_reference_reductions() {
   add_kernels(ops::reduce_or, {{.name = "reference.reduce", .run = run_reduce<Or>}});
   add_kernels(ops::argmax, {{.name = "reference.argmax", .run = run_arg<true>}});
   add_kernels(ops::argmin, {{.name = "reference.argmin", .run = run_arg<false>}});
+}
+
+void install_reference_windows() {
   add_kernels(ops::reduce_window, {{.name = "reference.reduce_window", .run = run_reduce_window}});
   add_kernels(ops::select_and_scatter, {{.name = "reference.select_and_scatter", .run = run_select_and_scatter}});
 }
