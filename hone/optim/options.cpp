@@ -44,6 +44,16 @@ void OptionReader::finish() const {
   }
 }
 
+std::string snake_case(std::string_view type) {
+  std::string out;
+  for (const char c : type) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && !out.empty()) out += '_';
+    out += static_cast<char>(upper ? c - 'A' + 'a' : c);
+  }
+  return out;
+}
+
 const std::string& type_name(const Config& config, std::string_view where) {
   if (config.is_string()) return config.as_string(where);
   config.as_table(where);

@@ -88,6 +88,8 @@ Options read_options(const Config& config, std::string_view where) {
   return options;
 }
 
+/// "MeanSquaredError" -> "mean_squared_error".
+std::string snake_case(std::string_view type);
 /// The name that a config gives: the string itself, or a table's "type". Error kInvalidArgument where there is none.
 const std::string& type_name(const Config& config, std::string_view where);
 /// Throws Error kInvalidArgument: "WHERE: no KIND is named 'NAME'", with the nearest candidate or all of them.
