@@ -6,10 +6,27 @@
 
 namespace hone {
 
+// The order of an op's kernels is the order of these calls.
 void install_defaults() {
   set_evaluator(evaluate);
   install_cpu_elementwise();
+  install_cpu_movement();
+  install_cpu_convert();
+  install_cpu_contraction();
+  install_onednn_contraction();
+  install_onednn_convolution();
+  install_cpu_attention();
+  install_cpu_reductions();
+  install_cpu_windows();
+  install_cpu_rows();
+  install_cpu_batch_norm();
+  install_cpu_pooling();
+  install_cpu_updates();
   install_reference_elementwise();
+  install_reference_movement();
+  install_reference_contraction();
+  install_reference_reductions();
+  install_reference_windows();
 }
 
 }  // namespace hone

@@ -62,14 +62,14 @@ void copy_block(T* to, const void* from, int n) {
 
 /// Blocks, by the value type V of f32.
 template <class V, class H>
-void halves_to_floats(const H* from, float* to, int64_t n) {
+[[gnu::noinline]] void halves_to_floats(const H* from, float* to, int64_t n) {
   using U = typename V::template Rebind<unsigned>;
   int64_t i = 0;
   for (; i + V::kLanes <= n; i += V::kLanes) float_of_bits<H>(load_u16(U(), &from[i].bits)).store(to + i);
   for (; i < n; ++i) to[i] = half_to_float(from[i]);
 }
 template <class V, class H>
-void floats_to_halves(const float* from, H* to, int64_t n) {
+[[gnu::noinline]] void floats_to_halves(const float* from, H* to, int64_t n) {
   int64_t i = 0;
   for (; i + V::kLanes <= n; i += V::kLanes) store_u16(bits_of_float<H>(V::load(from + i)), &to[i].bits);
   for (; i < n; ++i) to[i] = float_to_half<H>(from[i]);

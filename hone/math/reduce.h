@@ -115,7 +115,7 @@ const A* widen(const S* x, A* buffer, int64_t n) {
   if constexpr (sizeof(S) == sizeof(A)) {
     return reinterpret_cast<const A*>(x);
   } else {
-    halves_to_floats(x, buffer, n);
+    halves_to_floats<Vec<float>>(x, buffer, n);
     return buffer;
   }
 }
@@ -198,7 +198,7 @@ void reduce_columns(const void* x, int64_t rows, int64_t stride, int64_t columns
     if constexpr (kWiden) {
       A row[kReduceColumns + Vec<A>::kLanes];
       for (; r < end; ++r) {
-        halves_to_floats(from + r * stride, row, columns);
+        halves_to_floats<Vec<float>>(from + r * stride, row, columns);
         add_rows<A, Op, 1>(row, 0, columns, columns, acc);
       }
     } else {

@@ -21,7 +21,7 @@ struct Trainer {
   Model::State& state;
   Location location;
   std::vector<Variable> variables{};
-  Mean loss_mean{"loss"};
+  metrics::Mean loss_mean{{.name = "loss"}};
 
   void check_compiled() const {
     if (state.compiled && state.compile.loss.defined()) return;
@@ -35,6 +35,11 @@ struct Trainer {
                                          .fix = parts > 1 ? "give a dataset of {x, y}, in batches: .batch(128)" : "batch the dataset: .batch(128)"});
   }
 
+  // Labels are read on the host before they index anything: a wrong one must not become a silent NaN.
+  void check(const Tensor& labels, const Tensor& output) const {
+    if (state.compile.loss.sparse()) check_labels(labels, output.dim(-1), {}, location);
+  }
+
   // Builds on the first batch, and remembers its type.
   Tensor forward(const Tensor& x, bool training) {
     if (state.input_type.shape.rank() == 0) model.set_input_type(x.type());
@@ -43,8 +48,8 @@ struct Trainer {
 
   void update_metrics(const Tensor& y, const Tensor& output, const Tensor& loss, const Tensor& weight) {
     const NoGradScope quiet;
-    loss_mean.update_state(loss, Tensor(static_cast<float>(y.rank() > 0 ? y.dim(0) : 1)));
-    for (const Metric& metric : state.compile.metrics) metric.update_state(y, output, weight);
+    loss_mean.update_state(loss, Tensor(static_cast<float>(y.rank() > 0 ? y.dim(0) : 1)), location);
+    for (const Metric& metric : state.compile.metrics) metric.update_state(y, output, weight, location);
   }
 
   void train_step(const std::vector<Tensor>& batch) {
@@ -52,7 +57,7 @@ struct Trainer {
     const Tensor weight = batch.size() > 2 ? batch[2] : Tensor();
     GradientTape tape;
     const Tensor output = forward(batch[0], true);
-    check_labels(batch[1], output, location);
+    check(batch[1], output);
     const Tensor loss = state.compile.loss(batch[1], output, weight);
     if (variables.empty()) variables = model.trainable_variables();
     state.compile.optimizer.apply_gradients(tape.gradient(loss, variables), variables, location);
@@ -63,7 +68,7 @@ struct Trainer {
     const NoGradScope quiet;
     const Tensor weight = batch.size() > 2 ? batch[2] : Tensor();
     const Tensor output = forward(batch[0], false);
-    check_labels(batch[1], output, location);
+    check(batch[1], output);
     update_metrics(batch[1], output, state.compile.loss(batch[1], output, weight), weight);
   }
 

@@ -61,6 +61,7 @@ void Model::compile(CompileOptions options) {
 }
 
 const optim::Optimizer& Model::optimizer() const { return state_->compile.optimizer; }
+const Loss& Model::loss() const { return state_->compile.loss; }
 bool Model::compiled() const { return state_->compiled; }
 const TensorType& Model::input_type() const { return state_->input_type; }
 void Model::set_input_type(const TensorType& type) {

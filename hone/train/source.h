@@ -23,15 +23,12 @@ class DataSource {
   DataSource(const data::Dataset<T...>& dataset)  // NOLINT: a dataset is a source
       : DataSource(
             [dataset]() -> BatchStream {
-              auto range = std::make_shared<data::Dataset<T...>>(dataset);
-              auto at = std::make_shared<decltype(range->begin())>(range->begin());
-              return [range, at, first = true](std::vector<Tensor>& batch) mutable {
-                if (!first) ++*at;
-                first = false;
-                if (*at == range->end()) return false;
+              return [iterator = dataset.iterator()](std::vector<Tensor>& batch) mutable {
                 batch.clear();
-                if constexpr (sizeof...(T) == 1) batch.push_back(**at);
-                else std::apply([&](const auto&... parts) { (batch.push_back(parts), ...); }, **at);
+                auto item = iterator.next();
+                if (!item) return false;
+                if constexpr (sizeof...(T) == 1) batch.push_back(std::move(*item));
+                else std::apply([&](auto&... parts) { (batch.push_back(std::move(parts)), ...); }, *item);
                 return true;
               };
             },

@@ -16,7 +16,7 @@ constexpr int64_t kBlock = 1024;    // elements spread at a time
 constexpr int64_t kGrain = 16384;   // elements that are worth a thread
 
 math::TileFn tile_of(const Op& op, std::span<const Tensor> inputs) {
-  const DType dtype = inputs[inputs.size() == 3 && inputs[0].dtype() == bool_ ? 1 : 0].dtype();
+  const DType dtype = inputs[&op == &ops::select ? 1 : 0].dtype();
   return kernels().elementwise[op.elementwise][static_cast<int>(dtype)];
 }
 
