@@ -24,7 +24,9 @@ void panel_rows(const PanelArgs& p, int64_t row) {
   const T *a = static_cast<const T*>(p.a) + row * p.a_row, *b = static_cast<const T*>(p.b);
   T* c = static_cast<T*>(p.c) + row * p.c_row;
   Vec<T> sum[kRows][kVectors];
+#pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) {
       const int64_t left = p.columns - v * kLanes;
       const T* from = c + i * p.c_row + v * kLanes;
@@ -35,19 +37,25 @@ void panel_rows(const PanelArgs& p, int64_t row) {
     }
   }
   const T* row_a[kRows];
+#pragma GCC unroll 16
   for (int i = 0; i < kRows; ++i) row_a[i] = a + i * p.a_row;
   for (int64_t k = 0, at = 0; k < p.k; ++k, at += p.a_k, b += p.b_k) {
     Vec<T> column[kVectors];
+#pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v) column[v] = Vec<T>::load(b + v * kLanes);
+#pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       const Vec<T> x(row_a[i][at]);
+#pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) sum[i][v] = multiply_add(x, column[v], sum[i][v]);
     }
   }
+#pragma GCC unroll 16
   for (int v = 0; v < kVectors; ++v) {
     const int64_t left = p.columns - v * kLanes;
     if (left <= 0) break;
     const int64_t n = left < kLanes ? left : kLanes;
+#pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
       Vec<T> y = sum[i][v];
       if (p.bias) y = y + Vec<T>::load_partial(static_cast<const T*>(p.bias) + v * kLanes, n, T(0));
@@ -88,22 +96,16 @@ struct PartialFloats {
   }
 };
 
-/// Scores as softmax sees them: scaled, -Inf where masked.
-inline Vec<float> masked_scores(const AttentionRow& r, int64_t i, int64_t n) {
+/// Scores as softmax sees them: scaled, -Inf where masked and beyond the row.
+inline Vec<float> masked_scores(const AttentionRow& r, int64_t i) {
   constexpr int kLanes = Vec<float>::kLanes;
   constexpr float kMinusInf = -__builtin_inff();
-  Vec<float> s =
-      (n == kLanes ? Vec<float>::load(r.s + i) : Vec<float>::load_partial(r.s + i, n, 0.0F)) * Vec<float>(r.scale);
-  if (!r.mask && n == kLanes) return s;
+  const Vec<float> s = Vec<float>::load(r.s + i) * Vec<float>(r.scale);
+  const int64_t left = r.n - i;
+  if (!r.mask && left >= kLanes) return s;
   int attend[kLanes];
-  for (int64_t j = 0; j < kLanes; ++j) attend[j] = j < n && (!r.mask || r.mask[i + j]);
+  for (int j = 0; j < kLanes; ++j) attend[j] = j < left && (!r.mask || r.mask[i + j]);
   return select(Vec<int>::load(attend) != Vec<int>(0), s, Vec<float>(kMinusInf));
-}
-inline void store_scores(const AttentionRow& r, int64_t i, int64_t n, Vec<float> value) {
-  if (n == Vec<float>::kLanes)
-    value.store(r.s + i);
-  else
-    value.store_partial(r.s + i, n);
 }
 template <class F>
 void each_vector(int64_t length, F f) {
@@ -118,9 +120,9 @@ void each_vector(int64_t length, F f) {
 
 inline float softmax_row(const AttentionRow& r, float& maximum, float& sum) {
   PartialFloats largest(-__builtin_inff()), total(0);
-  each_vector(r.n, [&](int64_t i, int64_t n, int v) {
-    const Vec<float> s = masked_scores(r, i, n);
-    store_scores(r, i, n, s);
+  each_vector(r.n, [&](int64_t i, int64_t, int v) {
+    const Vec<float> s = masked_scores(r, i);
+    s.store(r.s + i);
     largest.part[v] = max(largest.part[v], s);
   });
   const float block = largest.fold([](float a, float b) { return a > b || a != a ? a : b; });
@@ -129,12 +131,10 @@ inline float softmax_row(const AttentionRow& r, float& maximum, float& sum) {
     for (int64_t i = 0; i < r.n; ++i) r.s[i] = 0;
     return 1;
   }
-  each_vector(r.n, [&](int64_t i, int64_t n, int v) {
-    const Vec<float> s =
-        n == Vec<float>::kLanes ? Vec<float>::load(r.s + i) : Vec<float>::load_partial(r.s + i, n, -__builtin_inff());
-    const Vec<float> p = exp(s - Vec<float>(next));
+  each_vector(r.n, [&](int64_t i, int64_t, int v) {
+    const Vec<float> p = exp(Vec<float>::load(r.s + i) - Vec<float>(next));
     total.part[v] = total.part[v] + p;
-    store_scores(r, i, n, p);
+    p.store(r.s + i);
   });
   const float factor = maximum == next ? 1.0F : exp(Scalar<float>(maximum - next)).value;
   sum = sum * factor + total.fold([](float a, float b) { return a + b; });
@@ -147,20 +147,13 @@ inline void probability_row(const AttentionRow& r, float lse) {
     for (int64_t i = 0; i < r.n; ++i) r.s[i] = 0;
     return;
   }
-  each_vector(r.n,
-              [&](int64_t i, int64_t n, int) { store_scores(r, i, n, exp(masked_scores(r, i, n) - Vec<float>(lse))); });
+  each_vector(r.n, [&](int64_t i, int64_t, int) { exp(masked_scores(r, i) - Vec<float>(lse)).store(r.s + i); });
 }
 
 inline void score_gradient_row(const float* p, float* dp, int64_t length, float delta, float scale) {
-  each_vector(length, [&](int64_t i, int64_t n, int) {
-    const bool whole = n == Vec<float>::kLanes;
-    const Vec<float> probability = whole ? Vec<float>::load(p + i) : Vec<float>::load_partial(p + i, n, 0.0F);
-    const Vec<float> d = whole ? Vec<float>::load(dp + i) : Vec<float>::load_partial(dp + i, n, 0.0F);
-    const Vec<float> ds = probability * (d - Vec<float>(delta)) * Vec<float>(scale);
-    if (whole)
-      ds.store(dp + i);
-    else
-      ds.store_partial(dp + i, n);
+  each_vector(length, [&](int64_t i, int64_t, int) {
+    const Vec<float> ds = Vec<float>::load(p + i) * (Vec<float>::load(dp + i) - Vec<float>(delta)) * Vec<float>(scale);
+    ds.store(dp + i);
   });
 }
 

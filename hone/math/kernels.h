@@ -50,7 +50,8 @@ struct PanelArgs {
 };
 inline constexpr int kPanelBytes = 64;
 
-/// One row of attention scores s[0, n): online softmax over blocks of keys. mask (true = attend) may be null.
+/// One row of attention scores s[0, n), readable and writable up to the next multiple of 16 (what is there is lost): online softmax over
+/// blocks of keys. mask (true = attend) may be null.
 struct AttentionRow {
   float* s;
   int64_t n;
@@ -64,7 +65,7 @@ struct ContractionKernels {
   float (*softmax_row)(const AttentionRow&, float& maximum, float& sum);
   /// s becomes the probability exp(scale s - lse), 0 where masked.
   void (*probability_row)(const AttentionRow&, float lse);
-  /// ds[i] = p[i] (dp[i] - delta) scale, over dp.
+  /// ds[i] = p[i] (dp[i] - delta) scale, over dp; both padded as AttentionRow's s.
   void (*score_gradient_row)(const float* p, float* dp, int64_t n, float delta, float scale);
   float (*dot)(const float* a, const float* b, int64_t n);  ///< in kPanelBytes / 4 partial sums, folded in halves
   void (*scale_row)(float* x, int64_t n, float factor);

@@ -11,6 +11,7 @@
 
 #include "hone/base/function_ref.h"
 #include "hone/device/buffer.h"
+#include "hone/ops/kernel.h"
 
 namespace hone::onednn {
 
@@ -61,5 +62,8 @@ size_t packed_bytes();
 
 /// Implementation of this thread's last primitive, for tests.
 const std::string& last_implementation();
+
+/// A dot_general or dense call by sgemm: f32 and 16-bit floats, nothing empty.
+void matmul(const KernelCall& call);
 
 }  // namespace hone::onednn

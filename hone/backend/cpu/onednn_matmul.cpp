@@ -103,6 +103,8 @@ void run(const KernelCall& call) {
 
 }  // namespace
 
+void onednn::matmul(const KernelCall& call) { run(call); }
+
 void install_onednn_contraction() {
   add_kernels(ops::dot_general,
               {{.name = "onednn.matmul", .refuses = refuses, .run = run, .reads_strides = true, .library = true}});
