@@ -55,9 +55,12 @@ void row_sums(int64_t n, float (&result)[kSums], F f) {
     }
     for (int k = 0; k < kVectors && i < end; ++k, i += kLanes) {
       const int64_t left = end - i;
-      if (left >= kLanes) f(i, WholeVector{}, values);
-      else f(i, PartVector{left}, values);
-      for (int s = 0; s < kSums; ++s) acc[s][k] = acc[s][k] + (left >= kLanes ? values[s] : first_lanes(values[s], left, -0.0F));
+      if (left >= kLanes)
+        f(i, WholeVector{}, values);
+      else
+        f(i, PartVector{left}, values);
+      for (int s = 0; s < kSums; ++s)
+        acc[s][k] = acc[s][k] + (left >= kLanes ? values[s] : first_lanes(values[s], left, -0.0F));
     }
     if (i > end) i = end;
     for (int s = 0; s < kSums; ++s) trees[s].push(fold_accumulators<SumOf>(acc[s]));
@@ -67,7 +70,7 @@ void row_sums(int64_t n, float (&result)[kSums], F f) {
 template <class F>
 float row_sum(int64_t n, F f) {
   float sums[1];
-  row_sums(n, sums, [&](int64_t i, auto access, F32 (&values)[1]) { values[0] = f(i, access); });
+  row_sums(n, sums, [&](int64_t i, auto access, F32(&values)[1]) { values[0] = f(i, access); });
   return sums[0];
 }
 

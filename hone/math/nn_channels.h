@@ -10,8 +10,10 @@ inline F32 load_channels(const float* p, int64_t left, const float* end) {
 }
 /// Lanes beyond `left` may be spoilt up to `limit`: their rows are written later.
 inline void store_channels(F32 v, float* p, int64_t left, float* limit) {
-  if (left >= F32::kLanes || p + F32::kLanes <= limit) v.store(p);
-  else v.store_partial(p, left);
+  if (left >= F32::kLanes || p + F32::kLanes <= limit)
+    v.store(p);
+  else
+    v.store_partial(p, left);
 }
 
 /// acc[j] = acc[j] + f(row, j) for rows in order, by four: f gives the vector at channel j of a row.
@@ -41,8 +43,10 @@ inline void channel_stats(const ChannelRows& x, float* mean, float* m2) {
   });
 }
 
-inline void join_stats(float* mean, float* m2, double rows, const float* other_mean, const float* other_m2, double other_rows, int64_t c) {
-  const F32 weight = static_cast<float>(other_rows / (rows + other_rows)), spread = static_cast<float>(rows * (other_rows / (rows + other_rows)));
+inline void join_stats(float* mean, float* m2, double rows, const float* other_mean, const float* other_m2,
+                       double other_rows, int64_t c) {
+  const F32 weight = static_cast<float>(other_rows / (rows + other_rows)),
+            spread = static_cast<float>(rows * (other_rows / (rows + other_rows)));
   walk_vectors(c, [&](int64_t j, auto access) {
     const F32 here = access.load(mean + j), distance = access.load(other_mean + j) - here;
     access.store(here + distance * weight, mean + j);
@@ -50,27 +54,31 @@ inline void join_stats(float* mean, float* m2, double rows, const float* other_m
   });
 }
 
-inline void channel_affine(const ChannelRows& x, const float* shift, const float* factor, const float* offset, float* y, float* limit) {
+inline void channel_affine(const ChannelRows& x, const float* shift, const float* factor, const float* offset, float* y,
+                           float* limit) {
   const float* from = x.x;
   for (int64_t r = 0; r < x.rows; ++r, from += x.c, y += x.c) {
     for (int64_t j = 0; j < x.c; j += F32::kLanes) {
-      const F32 v = (load_channels(from + j, x.c - j, x.end) - F32::load(shift + j)) * F32::load(factor + j) + F32::load(offset + j);
+      const F32 v = (load_channels(from + j, x.c - j, x.end) - F32::load(shift + j)) * F32::load(factor + j) +
+                    F32::load(offset + j);
       store_channels(v, y + j, x.c - j, limit);
     }
   }
 }
 
-inline void channel_grad_sums(const ChannelRows& x, const float* ct, const float* ct_end, const float* mean, const float* rstd, float* dscale,
-                              float* doffset) {
+inline void channel_grad_sums(const ChannelRows& x, const float* ct, const float* ct_end, const float* mean,
+                              const float* rstd, float* dscale, float* doffset) {
   sum_rows(x.rows, x.c, dscale, [&](int64_t r, int64_t j) {
     const F32 normal = (load_channels(x.x + r * x.c + j, x.c - j, x.end) - F32::load(mean + j)) * F32::load(rstd + j);
     return load_channels(ct + r * x.c + j, x.c - j, ct_end) * normal;
   });
-  sum_rows(x.rows, x.c, doffset, [&](int64_t r, int64_t j) { return load_channels(ct + r * x.c + j, x.c - j, ct_end); });
+  sum_rows(x.rows, x.c, doffset,
+           [&](int64_t r, int64_t j) { return load_channels(ct + r * x.c + j, x.c - j, ct_end); });
 }
 
-inline void channel_grad(const ChannelRows& x, const float* ct, const float* ct_end, const float* mean, const float* rstd, const float* a,
-                         const float* b, const float* factor, float* dx, float* limit) {
+inline void channel_grad(const ChannelRows& x, const float* ct, const float* ct_end, const float* mean,
+                         const float* rstd, const float* a, const float* b, const float* factor, float* dx,
+                         float* limit) {
   const float* from = x.x;
   for (int64_t r = 0; r < x.rows; ++r, from += x.c, ct += x.c, dx += x.c) {
     for (int64_t j = 0; j < x.c; j += F32::kLanes) {
@@ -101,7 +109,8 @@ struct MeanWindow {
 };
 
 template <class Window>
-void pool_rows(const PoolShape& s, const float* x, const float* x_end, float* y, float* limit, int64_t begin, int64_t end) {
+void pool_rows(const PoolShape& s, const float* x, const float* x_end, float* y, float* limit, int64_t begin,
+               int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     const float* image = x + row / s.oh * (s.h * s.w * s.c);
     const int64_t top = row % s.oh * s.sh - s.top;
@@ -109,12 +118,14 @@ void pool_rows(const PoolShape& s, const float* x, const float* x_end, float* y,
     for (int64_t i = 0; i < s.ow; ++i) {
       const int64_t left = i * s.sw - s.left;
       const Span columns = clip(left, s.kw, s.w);
-      const auto count = static_cast<float>(s.count_padding ? s.kh * s.kw : (rows.end - rows.begin) * (columns.end - columns.begin));
+      const auto count =
+          static_cast<float>(s.count_padding ? s.kh * s.kw : (rows.end - rows.begin) * (columns.end - columns.begin));
       float* to = y + (row * s.ow + i) * s.c;
       for (int64_t j = 0; j < s.c; j += F32::kLanes) {
         F32 v = Window::kStart;
         for (int64_t h = rows.begin; h < rows.end; ++h) {
-          for (int64_t w = columns.begin; w < columns.end; ++w) v = Window::join(v, load_channels(image + (h * s.w + w) * s.c + j, s.c - j, x_end));
+          for (int64_t w = columns.begin; w < columns.end; ++w)
+            v = Window::join(v, load_channels(image + (h * s.w + w) * s.c + j, s.c - j, x_end));
         }
         store_channels(Window::finish(v, count), to + j, s.c - j, limit);
       }
@@ -122,7 +133,8 @@ void pool_rows(const PoolShape& s, const float* x, const float* x_end, float* y,
   }
 }
 
-inline void max_pool_grad_rows(const PoolShape& s, const float* x, const float* ct, float* dx, int64_t begin, int64_t end) {
+inline void max_pool_grad_rows(const PoolShape& s, const float* x, const float* ct, float* dx, int64_t begin,
+                               int64_t end) {
   const float* x_end = x + s.h * s.w * s.c;
   for (int64_t row = begin; row < end; ++row) {
     const Span rows = clip(row * s.sh - s.top, s.kh, s.h);
@@ -162,8 +174,11 @@ inline void max_pool_grad_rows(const PoolShape& s, const float* x, const float* 
   }
 }
 
-inline void avg_pool_grad_rows(const PoolShape& s, const float* ct, const float* ct_end, float* dx, float* limit, int64_t begin, int64_t end) {
-  const auto first = [](int64_t at, int64_t window, int64_t stride) { return at < window ? 0 : (at - window) / stride + 1; };
+inline void avg_pool_grad_rows(const PoolShape& s, const float* ct, const float* ct_end, float* dx, float* limit,
+                               int64_t begin, int64_t end) {
+  const auto first = [](int64_t at, int64_t window, int64_t stride) {
+    return at < window ? 0 : (at - window) / stride + 1;
+  };
   for (int64_t row = begin; row < end; ++row) {
     const float* image = ct + row / s.h * (s.oh * s.ow * s.c);
     const int64_t h = row % s.h + s.top;
@@ -177,7 +192,8 @@ inline void avg_pool_grad_rows(const PoolShape& s, const float* ct, const float*
           const Span rows = clip(oh * s.sh - s.top, s.kh, s.h);
           for (int64_t ow = w_begin; ow < w_end; ++ow) {
             const Span columns = clip(ow * s.sw - s.left, s.kw, s.w);
-            const auto count = static_cast<float>(s.count_padding ? s.kh * s.kw : (rows.end - rows.begin) * (columns.end - columns.begin));
+            const auto count = static_cast<float>(
+                s.count_padding ? s.kh * s.kw : (rows.end - rows.begin) * (columns.end - columns.begin));
             v = v + load_channels(image + (oh * s.ow + ow) * s.c + j, s.c - j, ct_end) / F32(count);
           }
         }

@@ -1,5 +1,5 @@
-// Fused loops over rows and over flat arrays. They compute what the ops' decompositions compute, in the same order; so for softmax,
-// the norms, losses and cells the bits are the same.
+// Fused loops over rows and over flat arrays. They compute what the ops' decompositions compute, in the same order; so
+// for softmax, the norms, losses and cells the bits are the same.
 #pragma once
 #include "hone/math/exp_log.h"
 #include "hone/math/nn_access.h"
@@ -31,22 +31,25 @@ inline void log_softmax_rows(const float* x, float* y, int64_t rows, int64_t n) 
 inline void softmax_grad_rows(const float* y, const float* ct, float* dx, int64_t rows, int64_t n) {
   for (; rows > 0; --rows, y += n, ct += n, dx += n) {
     const F32 total = row_sum(n, [&](int64_t i, auto access) { return access.load(ct + i) * access.load(y + i); });
-    walk_vectors(n, [&](int64_t i, auto access) { access.store(access.load(y + i) * (access.load(ct + i) - total), dx + i); });
+    walk_vectors(
+        n, [&](int64_t i, auto access) { access.store(access.load(y + i) * (access.load(ct + i) - total), dx + i); });
   }
 }
 
 inline float reciprocal_root(float x) { return 1 / __builtin_sqrtf(x); }
 
-inline void layer_norm_rows(const float* x, const float* scale, const float* offset, float* y, float* mean, float* rstd, int64_t rows, int64_t n,
-                            float epsilon) {
+inline void layer_norm_rows(const float* x, const float* scale, const float* offset, float* y, float* mean, float* rstd,
+                            int64_t rows, int64_t n, float epsilon) {
   const auto count = static_cast<float>(n);
   for (; rows > 0; --rows, x += n, y += n) {
     const float average = row_sum(n, [&](int64_t i, auto access) { return access.load(x + i); }) / count;
     const F32 shift = average;
-    const float variance = row_sum(n, [&](int64_t i, auto access) {
-      const F32 d = access.load(x + i) - shift;
-      return d * d;
-    }) / count;
+    const float variance = row_sum(n,
+                                   [&](int64_t i, auto access) {
+                                     const F32 d = access.load(x + i) - shift;
+                                     return d * d;
+                                   }) /
+                           count;
     const float r = reciprocal_root(variance + epsilon);
     const F32 factor = r;
     walk_vectors(n, [&](int64_t i, auto access) {
@@ -60,27 +63,30 @@ inline void layer_norm_rows(const float* x, const float* scale, const float* off
 inline void rms_norm_rows(const float* x, const float* scale, float* y, int64_t rows, int64_t n, float epsilon) {
   const auto count = static_cast<float>(n);
   for (; rows > 0; --rows, x += n, y += n) {
-    const float square = row_sum(n, [&](int64_t i, auto access) { return access.load(x + i) * access.load(x + i); }) / count;
+    const float square =
+        row_sum(n, [&](int64_t i, auto access) { return access.load(x + i) * access.load(x + i); }) / count;
     const F32 factor = reciprocal_root(square + epsilon);
-    walk_vectors(n, [&](int64_t i, auto access) { access.store(access.load(x + i) * factor * access.load(scale + i), y + i); });
+    walk_vectors(
+        n, [&](int64_t i, auto access) { access.store(access.load(x + i) * factor * access.load(scale + i), y + i); });
   }
 }
 
-inline void layer_norm_grad_rows(const float* x, const float* scale, const float* mean, const float* rstd, const float* ct, float* dx,
-                                 float* dscale, float* doffset, int64_t rows, int64_t n) {
+inline void layer_norm_grad_rows(const float* x, const float* scale, const float* mean, const float* rstd,
+                                 const float* ct, float* dx, float* dscale, float* doffset, int64_t rows, int64_t n) {
   const auto count = static_cast<float>(n);
   for (int64_t i = 0; i < n; ++i) dscale[i] = doffset[i] = -0.0F;
   for (; rows > 0; --rows, x += n, ct += n, dx += n) {
     const F32 shift = *mean++, factor = *rstd++;
     float sums[2];
-    row_sums(n, sums, [&](int64_t i, auto access, F32 (&values)[2]) {
+    row_sums(n, sums, [&](int64_t i, auto access, F32(&values)[2]) {
       const F32 g = access.load(ct + i) * access.load(scale + i);
       values[0] = g;
       values[1] = g * ((access.load(x + i) - shift) * factor);
     });
     const F32 mean_g = sums[0] / count, mean_gx = sums[1] / count;
     walk_vectors(n, [&](int64_t i, auto access) {
-      const F32 normal = (access.load(x + i) - shift) * factor, slope = access.load(ct + i), g = slope * access.load(scale + i);
+      const F32 normal = (access.load(x + i) - shift) * factor, slope = access.load(ct + i),
+                g = slope * access.load(scale + i);
       access.store(factor * (g - mean_g - normal * mean_gx), dx + i);
       access.store(access.load(dscale + i) + slope * normal, dscale + i);
       access.store(access.load(doffset + i) + slope, doffset + i);
@@ -88,21 +94,24 @@ inline void layer_norm_grad_rows(const float* x, const float* scale, const float
   }
 }
 
-inline void cross_entropy_rows(const float* logits, const int64_t* labels, float* loss, float* total, int64_t rows, int64_t n) {
+inline void cross_entropy_rows(const float* logits, const int64_t* labels, float* loss, float* total, int64_t rows,
+                               int64_t n) {
   for (int64_t r = 0; r < rows; ++r, logits += n) {
     const float largest = row_max(logits, n);
     const F32 shift = largest;
-    total[r] = log_of(row_sum(n, [&](int64_t i, auto access) { return exp(access.load(logits + i) - shift); })) + largest;
+    total[r] =
+        log_of(row_sum(n, [&](int64_t i, auto access) { return exp(access.load(logits + i) - shift); })) + largest;
     loss[r] = labels[r] < 0 ? __builtin_nanf("") : total[r] - logits[labels[r]];
   }
 }
 
-inline void cross_entropy_grad_rows(const float* logits, const int64_t* labels, const float* total, const float* ct, float* dx, int64_t rows,
-                                    int64_t n) {
+inline void cross_entropy_grad_rows(const float* logits, const int64_t* labels, const float* total, const float* ct,
+                                    float* dx, int64_t rows, int64_t n) {
   for (int64_t r = 0; r < rows; ++r, logits += n, dx += n) {
     const F32 shift = total[r], factor = labels[r] < 0 ? __builtin_nanf("") : ct[r];
     const float chosen = labels[r] < 0 ? 0 : logits[labels[r]];
-    walk_vectors(n, [&](int64_t i, auto access) { access.store(exp(access.load(logits + i) - shift) * factor, dx + i); });
+    walk_vectors(n,
+                 [&](int64_t i, auto access) { access.store(exp(access.load(logits + i) - shift) * factor, dx + i); });
     if (labels[r] >= 0) dx[labels[r]] = (exp(Scalar<float>(chosen - total[r])).value - 1) * ct[r];
   }
 }
@@ -119,15 +128,18 @@ inline void philox_words(uint64_t key, uint64_t counter, uint32_t (&words)[64]) 
   for (int round = 0; round < 10; ++round) {
     for (int i = 0; i < kBlocks; ++i) {
       const uint64_t first = uint64_t{0xD2511F53} * c0[i], second = uint64_t{0xCD9E8D57} * c2[i];
-      const uint32_t next0 = static_cast<uint32_t>(second >> 32) ^ c1[i] ^ k0, next2 = static_cast<uint32_t>(first >> 32) ^ c3[i] ^ k1;
+      const uint32_t next0 = static_cast<uint32_t>(second >> 32) ^ c1[i] ^ k0,
+                     next2 = static_cast<uint32_t>(first >> 32) ^ c3[i] ^ k1;
       c0[i] = next0, c1[i] = static_cast<uint32_t>(second), c2[i] = next2, c3[i] = static_cast<uint32_t>(first);
     }
     k0 += 0x9E3779B9, k1 += 0xBB67AE85;
   }
-  for (int i = 0; i < kBlocks; ++i) words[4 * i] = c0[i], words[4 * i + 1] = c1[i], words[4 * i + 2] = c2[i], words[4 * i + 3] = c3[i];
+  for (int i = 0; i < kBlocks; ++i)
+    words[4 * i] = c0[i], words[4 * i + 1] = c1[i], words[4 * i + 2] = c2[i], words[4 * i + 3] = c3[i];
 }
 
-inline void dropout_array(const float* x, float* y, int64_t begin, int64_t end, uint64_t key, uint64_t counter, uint32_t threshold, float scale) {
+inline void dropout_array(const float* x, float* y, int64_t begin, int64_t end, uint64_t key, uint64_t counter,
+                          uint32_t threshold, float scale) {
   for (int64_t i = begin; i < end; i += 64) {
     uint32_t words[64];
     philox_words(key, counter + static_cast<uint64_t>(i / 4), words);
@@ -146,8 +158,8 @@ inline void lstm_row(const float* gates, const float* c, float* h, float* next, 
   });
 }
 
-inline void lstm_grad_row(const float* gates, const float* c, const float* next, const float* ct_h, const float* ct_c, float* dgates, float* dc,
-                          int64_t n) {
+inline void lstm_grad_row(const float* gates, const float* c, const float* next, const float* ct_h, const float* ct_c,
+                          float* dgates, float* dc, int64_t n) {
   walk_vectors(n, [&](int64_t j, auto access) {
     const F32 i = logistic(access.load(gates + j)), f = logistic(access.load(gates + n + j));
     const F32 g = tanh(access.load(gates + 2 * n + j)), o = logistic(access.load(gates + 3 * n + j));
@@ -163,13 +175,15 @@ inline void lstm_grad_row(const float* gates, const float* c, const float* next,
 
 inline void gru_row(const float* x, const float* r, const float* h, float* next, int64_t n) {
   walk_vectors(n, [&](int64_t j, auto access) {
-    const F32 update = logistic(access.load(x + j) + access.load(r + j)), reset = logistic(access.load(x + n + j) + access.load(r + n + j));
+    const F32 update = logistic(access.load(x + j) + access.load(r + j)),
+              reset = logistic(access.load(x + n + j) + access.load(r + n + j));
     const F32 candidate = tanh(access.load(x + 2 * n + j) + reset * access.load(r + 2 * n + j));
     access.store(update * access.load(h + j) + (F32(1.0F) - update) * candidate, next + j);
   });
 }
 
-inline void sgd_array(const SgdStep& s, const float* p, const float* g, const float* v, float* next_p, float* next_v, int64_t n) {
+inline void sgd_array(const SgdStep& s, const float* p, const float* g, const float* v, float* next_p, float* next_v,
+                      int64_t n) {
   const F32 rate = s.rate, momentum = s.momentum, decay = s.decay;
   walk_vectors(n, [&](int64_t i, auto access) {
     const F32 step = access.load(g + i) * rate, velocity = access.load(v + i) * momentum - step;
@@ -180,9 +194,10 @@ inline void sgd_array(const SgdStep& s, const float* p, const float* g, const fl
   });
 }
 
-inline void adam_array(const AdamStep& s, const float* p, const float* g, const float* m, const float* v, float* next_p, float* next_m,
-                       float* next_v, int64_t n) {
-  const F32 alpha = s.alpha, rest_1 = s.one_minus_beta_1, rest_2 = s.one_minus_beta_2, epsilon = s.epsilon, decay = s.decay;
+inline void adam_array(const AdamStep& s, const float* p, const float* g, const float* m, const float* v, float* next_p,
+                       float* next_m, float* next_v, int64_t n) {
+  const F32 alpha = s.alpha, rest_1 = s.one_minus_beta_1, rest_2 = s.one_minus_beta_2, epsilon = s.epsilon,
+            decay = s.decay;
   walk_vectors(n, [&](int64_t i, auto access) {
     const F32 gradient = access.load(g + i), old_m = access.load(m + i), old_v = access.load(v + i);
     const F32 first = old_m + (gradient - old_m) * rest_1, second = old_v + (gradient * gradient - old_v) * rest_2;

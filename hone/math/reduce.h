@@ -23,7 +23,7 @@ struct ProdOf {
   }
 };
 template <class T>
-inline constexpr T kLowest = kIsFloat<T>   ? static_cast<T>(-__builtin_inf())
+inline constexpr T kLowest = kIsFloat<T>    ? static_cast<T>(-__builtin_inf())
                              : T(-1) < T(0) ? static_cast<T>(UintOf<T>(1) << (8 * sizeof(T) - 1))
                                             : T(0);
 struct MaxOf {
@@ -36,7 +36,8 @@ struct MaxOf {
 };
 struct MinOf {
   template <class T>
-  static constexpr T kIdentity = kIsFloat<T> ? static_cast<T>(__builtin_inf()) : static_cast<T>(~static_cast<int64_t>(kLowest<T>));
+  static constexpr T kIdentity =
+      kIsFloat<T> ? static_cast<T>(__builtin_inf()) : static_cast<T>(~static_cast<int64_t>(kLowest<T>));
   template <class V>
   static V apply(V a, V b) {
     return min(a, b);
@@ -147,7 +148,8 @@ void reduce_row(const void* x, int64_t n, void* result) {
     return;
   }
   BlockTree<Op, A> tree;
-  for (int64_t i = 0; i < n; i += kReduceBlock) tree.push(reduce_block<S, A, Op>(from + i, n - i < kReduceBlock ? n - i : kReduceBlock));
+  for (int64_t i = 0; i < n; i += kReduceBlock)
+    tree.push(reduce_block<S, A, Op>(from + i, n - i < kReduceBlock ? n - i : kReduceBlock));
   *static_cast<A*>(result) = tree.result();
 }
 
@@ -161,8 +163,8 @@ void combine_arrays(void* into, const void* with, int64_t n) {
   for (; i < n; ++i) a[i] = apply_one<Op>(a[i], b[i]);
 }
 
-/// acc[j] = acc[j] op row 0 op row 1 ... for kRows rows. `readable`: elements from x on that may be read; what lies beyond `columns` goes
-/// into acc's padding.
+/// acc[j] = acc[j] op row 0 op row 1 ... for kRows rows. `readable`: elements from x on that may be read; what lies
+/// beyond `columns` goes into acc's padding.
 template <class A, class Op, int kRows>
 void add_rows(const A* x, int64_t stride, int64_t columns, int64_t readable, A* acc) {
   constexpr int kLanes = Vec<A>::kLanes;
@@ -221,21 +223,28 @@ constexpr ReduceKernels reduce_kernels() {
 /// Only max and min depend on an integer's sign.
 template <class Op, class T>
 constexpr ReduceKernels reduce_entry() {
-  constexpr bool kHalf = __is_same(T, Float16) || __is_same(T, BFloat16), kBit = __is_same(Op, AndOf) || __is_same(Op, OrOf);
+  constexpr bool kHalf = __is_same(T, Float16) || __is_same(T, BFloat16),
+                 kBit = __is_same(Op, AndOf) || __is_same(Op, OrOf);
   constexpr bool kSigned = __is_same(Op, MaxOf) || __is_same(Op, MinOf);
   if constexpr (kHalf && kBit) {
     return {};
   } else if constexpr (kHalf) {
     return reduce_kernels<T, float, Op>();
   } else if constexpr (__is_same(T, bool)) {
-    if constexpr (kBit) return reduce_kernels<unsigned char, unsigned char, Op>();
-    else return {};
+    if constexpr (kBit)
+      return reduce_kernels<unsigned char, unsigned char, Op>();
+    else
+      return {};
   } else if constexpr (kIsFloat<T>) {
-    if constexpr (kBit) return {};
-    else return reduce_kernels<T, T, Op>();
+    if constexpr (kBit)
+      return {};
+    else
+      return reduce_kernels<T, T, Op>();
   } else if constexpr (kSigned) {
-    if constexpr (T(-1) < T(0)) return reduce_kernels<IntOf<T>, IntOf<T>, Op>();
-    else return reduce_kernels<UintOf<T>, UintOf<T>, Op>();
+    if constexpr (T(-1) < T(0))
+      return reduce_kernels<IntOf<T>, IntOf<T>, Op>();
+    else
+      return reduce_kernels<UintOf<T>, UintOf<T>, Op>();
   } else {
     return reduce_kernels<UintOf<T>, UintOf<T>, Op>();
   }
@@ -244,9 +253,12 @@ constexpr ReduceKernels reduce_entry() {
 constexpr void fill_reduce(Kernels& kernels) {
   [&]<class... T>(TypeList<T...>) {
     int i = 0;
-    ((kernels.reduce[kReduceSum][i] = reduce_entry<SumOf, T>(), kernels.reduce[kReduceProd][i] = reduce_entry<ProdOf, T>(),
-      kernels.reduce[kReduceMax][i] = reduce_entry<MaxOf, T>(), kernels.reduce[kReduceMin][i] = reduce_entry<MinOf, T>(),
-      kernels.reduce[kReduceAnd][i] = reduce_entry<AndOf, T>(), kernels.reduce[kReduceOr][i] = reduce_entry<OrOf, T>(), ++i),
+    ((kernels.reduce[kReduceSum][i] = reduce_entry<SumOf, T>(),
+      kernels.reduce[kReduceProd][i] = reduce_entry<ProdOf, T>(),
+      kernels.reduce[kReduceMax][i] = reduce_entry<MaxOf, T>(),
+      kernels.reduce[kReduceMin][i] = reduce_entry<MinOf, T>(),
+      kernels.reduce[kReduceAnd][i] = reduce_entry<AndOf, T>(), kernels.reduce[kReduceOr][i] = reduce_entry<OrOf, T>(),
+      ++i),
      ...);
   }(ElementTypeList{});
 }

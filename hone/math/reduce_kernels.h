@@ -6,9 +6,10 @@ namespace hone::math {
 
 enum ReduceKind : int { kReduceSum, kReduceProd, kReduceMax, kReduceMin, kReduceAnd, kReduceOr, kReduceKinds };
 
-/// The canonical order. Contiguous elements: blocks of kReduceBlock, in each of them element i goes to accumulator i mod 64 (64-bit
-/// types: 32), the accumulators are folded in halves. Rows of columns: blocks of kReduceRows rows, one after another. Block results
-/// are combined pairwise, neighbours first, an odd one is carried over. Accumulators start at the identity (-0 for sums).
+/// The canonical order. Contiguous elements: blocks of kReduceBlock, in each of them element i goes to accumulator i
+/// mod 64 (64-bit types: 32), the accumulators are folded in halves. Rows of columns: blocks of kReduceRows rows, one
+/// after another. Block results are combined pairwise, neighbours first, an odd one is carried over. Accumulators start
+/// at the identity (-0 for sums).
 inline constexpr int64_t kReduceBlock = 4096, kReduceRows = 64;
 /// Blocks that one call combines: a whole subtree.
 inline constexpr int64_t kReduceGroup = 16;

@@ -21,7 +21,8 @@ void check_operands(InferContext& c) {
     if (c.dtype(i) != c.dtype(0) && c.dtype(i) != compute_type(c.dtype(0))) {
       c.fail("dtype mismatch", "parameters and statistics have x's dtype or f32", "convert it: cast(x, dtype)");
     }
-    if (!(c.shape(i) == channels)) c.fail("shape mismatch", "expected a parameter for each channel: " + to_string(channels));
+    if (!(c.shape(i) == channels))
+      c.fail("shape mismatch", "expected a parameter for each channel: " + to_string(channels));
   }
 }
 void infer_training(InferContext& c) {
@@ -116,22 +117,50 @@ std::vector<Sample> batch_norm_samples(int parameters, bool gradient) {
 
 namespace ops {
 
-constinit const Op batch_norm_training = define(OpId::batch_norm_training, OpClass::Composite, {
-                               .doc = "normalises x[..., c] with the batch's mean and biased variance, which it also gives",
-                               .operands = "x scale offset", .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate,
-                               .attrs = &attr_type<NormAttrs>(), .min_inputs = 3, .max_inputs = 3, .outputs = 3, .infer = infer_training,
-                               .vjp = training_vjp, .reads = {.in = 3, .out = 6}, .decompose = decompose_training, .cost = batch_norm_cost,
-                               .samples = [] { return batch_norm_samples(2, false); }, .dtypes = kFloats});
-constinit const Op batch_norm_inference = define(OpId::batch_norm_inference, OpClass::Composite, {
-                               .doc = "normalises x[..., c] with given statistics", .operands = "x scale offset mean variance",
-                               .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate, .attrs = &attr_type<NormAttrs>(),
-                               .min_inputs = 5, .max_inputs = 5, .infer = infer_inference, .decompose = decompose_inference,
-                               .cost = batch_norm_cost, .samples = [] { return batch_norm_samples(4, false); }, .dtypes = kFloats});
-constinit const Op batch_norm_grad = define(OpId::batch_norm_grad, OpClass::Composite, {
-                               .doc = "gradients of batch_norm_training for x, scale and offset", .operands = "x scale mean variance ct",
-                               .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate, .attrs = &attr_type<NormAttrs>(),
-                               .min_inputs = 5, .max_inputs = 5, .outputs = 3, .infer = infer_grad, .decompose = decompose_grad,
-                               .cost = batch_norm_cost, .samples = [] { return batch_norm_samples(3, true); }, .dtypes = kFloats});
+constinit const Op batch_norm_training =
+    define(OpId::batch_norm_training, OpClass::Composite,
+           {.doc = "normalises x[..., c] with the batch's mean and biased variance, which it also gives",
+            .operands = "x scale offset",
+            .precision = PrecisionClass::Full,
+            .numerics = NumericsClass::Approximate,
+            .attrs = &attr_type<NormAttrs>(),
+            .min_inputs = 3,
+            .max_inputs = 3,
+            .outputs = 3,
+            .infer = infer_training,
+            .vjp = training_vjp,
+            .reads = {.in = 3, .out = 6},
+            .decompose = decompose_training,
+            .cost = batch_norm_cost,
+            .samples = [] { return batch_norm_samples(2, false); },
+            .dtypes = kFloats});
+constinit const Op batch_norm_inference = define(OpId::batch_norm_inference, OpClass::Composite,
+                                                 {.doc = "normalises x[..., c] with given statistics",
+                                                  .operands = "x scale offset mean variance",
+                                                  .precision = PrecisionClass::Full,
+                                                  .numerics = NumericsClass::Approximate,
+                                                  .attrs = &attr_type<NormAttrs>(),
+                                                  .min_inputs = 5,
+                                                  .max_inputs = 5,
+                                                  .infer = infer_inference,
+                                                  .decompose = decompose_inference,
+                                                  .cost = batch_norm_cost,
+                                                  .samples = [] { return batch_norm_samples(4, false); },
+                                                  .dtypes = kFloats});
+constinit const Op batch_norm_grad = define(OpId::batch_norm_grad, OpClass::Composite,
+                                            {.doc = "gradients of batch_norm_training for x, scale and offset",
+                                             .operands = "x scale mean variance ct",
+                                             .precision = PrecisionClass::Full,
+                                             .numerics = NumericsClass::Approximate,
+                                             .attrs = &attr_type<NormAttrs>(),
+                                             .min_inputs = 5,
+                                             .max_inputs = 5,
+                                             .outputs = 3,
+                                             .infer = infer_grad,
+                                             .decompose = decompose_grad,
+                                             .cost = batch_norm_cost,
+                                             .samples = [] { return batch_norm_samples(3, true); },
+                                             .dtypes = kFloats});
 
 }  // namespace ops
 
@@ -148,8 +177,8 @@ Tensor batch_norm_inference(Operand x, Operand scale, Operand offset, Operand me
   const Location location = x.location;
   Tensor value = to_tensor(std::move(x));
   const NormAttrs attrs{std::max(value.rank() - 1, 0), epsilon};
-  return call_op(ops::batch_norm_inference, attrs, location, std::move(value), to_tensor(std::move(scale)), to_tensor(std::move(offset)),
-                 to_tensor(std::move(mean)), to_tensor(std::move(variance)));
+  return call_op(ops::batch_norm_inference, attrs, location, std::move(value), to_tensor(std::move(scale)),
+                 to_tensor(std::move(offset)), to_tensor(std::move(mean)), to_tensor(std::move(variance)));
 }
 
 }  // namespace hone

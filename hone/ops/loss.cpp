@@ -18,9 +18,13 @@ using family::define;
 
 void check_logits(InferContext& c) {
   c.check_dtype();
-  if (c.shape(0).rank() != 2) c.fail("rank mismatch", "logits must be [n, classes]", "flatten leading axes: reshape(logits, {-1, classes})");
-  if (!is_integer(c.dtype(1))) c.fail("dtype mismatch", "labels must be integers", "cast(labels, i32), or use the categorical loss for one-hot labels");
-  if (!(c.shape(1) == Shape{c.shape(0)[0]})) c.fail("shape mismatch", "labels must have one entry for each row of logits");
+  if (c.shape(0).rank() != 2)
+    c.fail("rank mismatch", "logits must be [n, classes]", "flatten leading axes: reshape(logits, {-1, classes})");
+  if (!is_integer(c.dtype(1)))
+    c.fail("dtype mismatch", "labels must be integers",
+           "cast(labels, i32), or use the categorical loss for one-hot labels");
+  if (!(c.shape(1) == Shape{c.shape(0)[0]}))
+    c.fail("shape mismatch", "labels must have one entry for each row of logits");
 }
 void infer_cross_entropy(InferContext& c) {
   check_logits(c);
@@ -66,7 +70,8 @@ void cross_entropy_vjp(VjpContext& c) {
   Tensor gradient;
   if (c.ct().defined()) gradient = call_op(ops::cross_entropy_grad, {}, {}, logits, c.in(1), c.out(1), c.ct());
   if (c.ct(1).defined()) {
-    const Tensor part = cast(exp(cast(logits, c.ct(1).dtype()) - expand_dims(c.out(1), 1)) * expand_dims(c.ct(1), 1), logits.dtype());
+    const Tensor part =
+        cast(exp(cast(logits, c.ct(1).dtype()) - expand_dims(c.out(1), 1)) * expand_dims(c.ct(1), 1), logits.dtype());
     gradient = gradient.defined() ? gradient + part : part;
   }
   if (gradient.defined()) c.set(0, gradient);
@@ -97,7 +102,8 @@ void infer_dropout(InferContext& c) {
   c.check_dtype();
   const double rate = c.attrs<DropoutAttrs>().rate;
   if (!(rate >= 0 && rate < 1)) c.fail("bad rate", fmt::format("rate {} must be in [0, 1)", rate));
-  if (c.dtype(1) != u64 || !(c.shape(1) == Shape{2})) c.fail("bad state", "the state must be u64[2]", "make one: random::state(seed)");
+  if (c.dtype(1) != u64 || !(c.shape(1) == Shape{2}))
+    c.fail("bad state", "the state must be u64[2]", "make one: random::state(seed)");
   c.out() = c.in(0);
 }
 void decompose_dropout(const Call& call) {
@@ -110,7 +116,9 @@ void decompose_dropout(const Call& call) {
 std::vector<Sample> dropout_samples() {
   std::vector<Sample> samples;
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{5}, Shape{8}, Shape{17}, Shape{3, 11}}) {
-    for (double rate : {0.0, 0.5}) samples.push_back({.inputs = {{f32, shape}, {u64, {2}}}, .attrs = Attrs(DropoutAttrs{rate}), .low = 0.5, .high = 3});
+    for (double rate : {0.0, 0.5})
+      samples.push_back(
+          {.inputs = {{f32, shape}, {u64, {2}}}, .attrs = Attrs(DropoutAttrs{rate}), .low = 0.5, .high = 3});
   }
   return samples;
 }
@@ -134,7 +142,8 @@ void embedding_vjp(VjpContext& c) {
 }
 std::vector<Sample> embedding_samples() {
   std::vector<Sample> samples;
-  for (int64_t width : {1, 3, 8, 17}) samples.push_back({.inputs = {{f32, {4, width}}, {i32, {2, 3}}}, .low = 0, .high = 3});
+  for (int64_t width : {1, 3, 8, 17})
+    samples.push_back({.inputs = {{f32, {4, width}}, {i32, {2, 3}}}, .low = 0, .high = 3});
   samples.push_back({.inputs = {{f32, {4, 2, 2}}, {i64, {5}}}, .low = 0, .high = 3});
   samples.push_back({.inputs = {{f32, {4, 3}}, {i32, {0}}}, .low = 0, .high = 3});
   samples.push_back({.inputs = {{f32, {4, 3}}, {i32, {}}}, .low = -4, .high = 9});  // from the end, and clamped
@@ -145,26 +154,58 @@ std::vector<Sample> embedding_samples() {
 
 namespace ops {
 
-constinit const Op cross_entropy = define(OpId::cross_entropy, OpClass::Composite, {
-                               .doc = "logsumexp(row) - row[label]; also gives the logsumexp; NaN for a label out of range", .operands = "logits labels",
-                               .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate, .min_inputs = 2, .max_inputs = 2,
-                               .outputs = 2, .infer = infer_cross_entropy, .vjp = cross_entropy_vjp, .reads = {.in = 3, .out = 2},
-                               .decompose = decompose_cross_entropy, .cost = cross_entropy_cost, .samples = cross_entropy_samples<false>,
-                               .dtypes = kFloats});
-constinit const Op cross_entropy_grad = define(OpId::cross_entropy_grad, OpClass::Composite, {
-                               .doc = "(softmax(logits) - one_hot(label)) ct from the logsumexp", .operands = "logits labels logsumexp ct",
-                               .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate, .min_inputs = 4, .max_inputs = 4,
-                               .infer = infer_cross_entropy_grad, .decompose = decompose_cross_entropy_grad, .cost = cross_entropy_cost,
-                               .samples = cross_entropy_samples<true>, .dtypes = kFloats});
-constinit const Op dropout = define(OpId::dropout, OpClass::Composite, {
-                               .doc = "zeroes elements with probability `rate`, scales the others; the mask follows from state and index",
-                               .operands = "x state", .attrs = &attr_type<DropoutAttrs>(), .min_inputs = 2, .max_inputs = 2, .infer = infer_dropout,
-                               .vjp = [](VjpContext& c) { c.set(0, call_op(ops::dropout, c.attrs(), {}, c.ct(), c.in(1))); }, .reads = {.in = 2},
-                               .decompose = decompose_dropout, .samples = dropout_samples, .dtypes = kFloats});
-constinit const Op embedding = define(OpId::embedding, OpClass::Composite, {.doc = "rows of a table; ids out of range are clamped", .operands = "table ids",
-                               .min_inputs = 2, .max_inputs = 2, .infer = infer_embedding, .vjp = embedding_vjp, .reads = {.in = 2},
-                               .decompose = [](const Call& call) { call.outputs[0] = hone::take(call.inputs[0], call.inputs[1], 0); },
-                               .samples = embedding_samples});
+constinit const Op cross_entropy =
+    define(OpId::cross_entropy, OpClass::Composite,
+           {.doc = "logsumexp(row) - row[label]; also gives the logsumexp; NaN for a label out of range",
+            .operands = "logits labels",
+            .precision = PrecisionClass::Full,
+            .numerics = NumericsClass::Approximate,
+            .min_inputs = 2,
+            .max_inputs = 2,
+            .outputs = 2,
+            .infer = infer_cross_entropy,
+            .vjp = cross_entropy_vjp,
+            .reads = {.in = 3, .out = 2},
+            .decompose = decompose_cross_entropy,
+            .cost = cross_entropy_cost,
+            .samples = cross_entropy_samples<false>,
+            .dtypes = kFloats});
+constinit const Op cross_entropy_grad = define(OpId::cross_entropy_grad, OpClass::Composite,
+                                               {.doc = "(softmax(logits) - one_hot(label)) ct from the logsumexp",
+                                                .operands = "logits labels logsumexp ct",
+                                                .precision = PrecisionClass::Full,
+                                                .numerics = NumericsClass::Approximate,
+                                                .min_inputs = 4,
+                                                .max_inputs = 4,
+                                                .infer = infer_cross_entropy_grad,
+                                                .decompose = decompose_cross_entropy_grad,
+                                                .cost = cross_entropy_cost,
+                                                .samples = cross_entropy_samples<true>,
+                                                .dtypes = kFloats});
+constinit const Op dropout =
+    define(OpId::dropout, OpClass::Composite,
+           {.doc = "zeroes elements with probability `rate`, scales the others; the mask follows from state and index",
+            .operands = "x state",
+            .attrs = &attr_type<DropoutAttrs>(),
+            .min_inputs = 2,
+            .max_inputs = 2,
+            .infer = infer_dropout,
+            .vjp = [](VjpContext& c) { c.set(0, call_op(ops::dropout, c.attrs(), {}, c.ct(), c.in(1))); },
+            .reads = {.in = 2},
+            .decompose = decompose_dropout,
+            .samples = dropout_samples,
+            .dtypes = kFloats});
+constinit const Op embedding =
+    define(OpId::embedding, OpClass::Composite,
+           {.doc = "rows of a table; ids out of range are clamped",
+            .operands = "table ids",
+            .min_inputs = 2,
+            .max_inputs = 2,
+            .infer = infer_embedding,
+            .vjp = embedding_vjp,
+            .reads = {.in = 2},
+            .decompose = [](const Call& call) { call.outputs[0] = hone::take(call.inputs[0], call.inputs[1], 0); },
+            .samples = embedding_samples});
 
 }  // namespace ops
 

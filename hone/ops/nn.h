@@ -1,5 +1,6 @@
-// Functions of networks, each one op with a fused kernel and a decomposition: normalisation, pooling, losses, recurrent cells, updates.
-// 16-bit floats compute in f32 and are rounded once. Errors kInvalidArgument name the operands and what does not fit.
+// Functions of networks, each one op with a fused kernel and a decomposition: normalisation, pooling, losses, recurrent
+// cells, updates. 16-bit floats compute in f32 and are rounded once. Errors kInvalidArgument name the operands and what
+// does not fit.
 #pragma once
 #include <optional>
 #include <tuple>
@@ -15,8 +16,8 @@ Tensor softmax(Operand x, int axis = -1);
 /// x - logsumexp(x) along an axis.
 Tensor log_softmax(Operand x, int axis = -1);
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + offset over the axes from `axis` to the last; scale and offset have their extents.
-/// Variance is biased (divides by n). Ba, Kiros, Hinton: Layer normalization, 2016.
+/// (x - mean) / sqrt(variance + epsilon) * scale + offset over the axes from `axis` to the last; scale and offset have
+/// their extents. Variance is biased (divides by n). Ba, Kiros, Hinton: Layer normalization, 2016.
 Tensor layer_norm(Operand x, Operand scale, Operand offset, int axis = -1, double epsilon = 1e-3);
 /// x / sqrt(mean(x x) + epsilon) * scale. Zhang, Sennrich: Root mean square layer normalization, 2019.
 Tensor rms_norm(Operand x, Operand scale, int axis = -1, double epsilon = 1e-6);
@@ -25,48 +26,52 @@ struct BatchNormResult {
   Tensor y;
   Tensor mean, variance;  ///< of this batch, [c]; the variance is biased
 };
-/// Normalises x[..., c] over all axes but the last with the batch's own statistics. Ioffe, Szegedy: Batch normalization, 2015.
+/// Normalises x[..., c] over all axes but the last with the batch's own statistics. Ioffe, Szegedy: Batch
+/// normalization, 2015.
 BatchNormResult batch_norm_training(Operand x, Operand scale, Operand offset, double epsilon = 1e-3);
 /// The same with given statistics.
-Tensor batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean, Operand variance, double epsilon = 1e-3);
+Tensor batch_norm_inference(Operand x, Operand scale, Operand offset, Operand mean, Operand variance,
+                            double epsilon = 1e-3);
 
 struct PoolOptions {
   std::optional<Sizes> strides{};  ///< default: the window
   Padding padding = "valid";
-  bool count_padding = false;      ///< avg_pool: divide by the window's size even where it reaches into padding
+  bool count_padding = false;  ///< avg_pool: divide by the window's size even where it reaches into padding
 };
-/// Largest element of each window of x[n, spatial..., c], 1 to 3 spatial axes. NaN propagates, padding is never chosen. The gradient goes
-/// to the window's first NaN, else its first largest element.
+/// Largest element of each window of x[n, spatial..., c], 1 to 3 spatial axes. NaN propagates, padding is never chosen.
+/// The gradient goes to the window's first NaN, else its first largest element.
 Tensor max_pool(Operand x, const Sizes& window, const PoolOptions& options = {});
 /// Mean of each window's elements (padding does not count unless asked).
 Tensor avg_pool(Operand x, const Sizes& window, const PoolOptions& options = {});
 
-/// Zeroes elements with probability `rate` and multiplies the others by 1 / (1 - rate). Which ones is a function of the state
-/// u64[2] (random::state) and the element's index. 0 <= rate < 1.
+/// Zeroes elements with probability `rate` and multiplies the others by 1 / (1 - rate). Which ones is a function of the
+/// state u64[2] (random::state) and the element's index. 0 <= rate < 1.
 Tensor dropout(Operand x, const Tensor& state, double rate);
 
 /// Rows of table[v, ...] at integer ids of any shape; negative ids count from the end, ids out of range are clamped.
 Tensor embedding(Operand table, Operand ids);
 
-/// -log softmax(logits)[label] for logits[n, c] and integer labels[n]; NaN where a label is out of range. 16-bit logits give f32.
+/// -log softmax(logits)[label] for logits[n, c] and integer labels[n]; NaN where a label is out of range. 16-bit logits
+/// give f32.
 Tensor sparse_softmax_cross_entropy(Operand logits, Operand labels);
 
-/// One LSTM step from gates[b, 4 h] = x W + h U + bias in Keras' order (input, forget, cell, output) and the state c[b, h]:
-/// c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'). Returns {h', c'}.
+/// One LSTM step from gates[b, 4 h] = x W + h U + bias in Keras' order (input, forget, cell, output) and the state c[b,
+/// h]: c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'). Returns {h', c'}.
 std::pair<Tensor, Tensor> lstm_cell(Operand gates, Operand c);
-/// One GRU step in Keras' reset_after form from x_gates[b, 3 h], h_gates[b, 3 h] (order update, reset, candidate) and the state h[b, h]:
-/// z = sigmoid(xz + hz), r = sigmoid(xr + hr), h' = z h + (1 - z) tanh(xh + r hh).
+/// One GRU step in Keras' reset_after form from x_gates[b, 3 h], h_gates[b, 3 h] (order update, reset, candidate) and
+/// the state h[b, h]: z = sigmoid(xz + hz), r = sigmoid(xr + hr), h' = z h + (1 - z) tanh(xh + r hh).
 Tensor gru_cell(Operand x_gates, Operand h_gates, Operand h);
 
 struct SgdAttrs;
 struct AdamAttrs;
-/// {param', velocity'}: v' = momentum v - lr g; p' = p + v', or with nesterov p + momentum v' - lr g. Before that p shrinks by
-/// lr weight_decay p. As Keras' SGD. `learning_rate` is a scalar tensor.
-std::pair<Tensor, Tensor> sgd_update(Operand param, Operand gradient, Operand velocity, Operand learning_rate, const SgdAttrs& attrs);
-/// {param', m', v'}: m' = m + (g - m)(1 - beta_1), v' = v + (g g - v)(1 - beta_2), p' = p - alpha m' / (sqrt(v') + epsilon) with
-/// alpha = lr sqrt(1 - beta_2^step) / (1 - beta_1^step); before that p shrinks by lr weight_decay p (AdamW). As Keras' Adam.
-/// `step` counts from 1; it and `learning_rate` are scalar tensors.
-std::tuple<Tensor, Tensor, Tensor> adam_update(Operand param, Operand gradient, Operand m, Operand v, Operand learning_rate, Operand step,
-                                               const AdamAttrs& attrs);
+/// {param', velocity'}: v' = momentum v - lr g; p' = p + v', or with nesterov p + momentum v' - lr g. Before that p
+/// shrinks by lr weight_decay p. As Keras' SGD. `learning_rate` is a scalar tensor.
+std::pair<Tensor, Tensor> sgd_update(Operand param, Operand gradient, Operand velocity, Operand learning_rate,
+                                     const SgdAttrs& attrs);
+/// {param', m', v'}: m' = m + (g - m)(1 - beta_1), v' = v + (g g - v)(1 - beta_2), p' = p - alpha m' / (sqrt(v') +
+/// epsilon) with alpha = lr sqrt(1 - beta_2^step) / (1 - beta_1^step); before that p shrinks by lr weight_decay p
+/// (AdamW). As Keras' Adam. `step` counts from 1; it and `learning_rate` are scalar tensors.
+std::tuple<Tensor, Tensor, Tensor> adam_update(Operand param, Operand gradient, Operand m, Operand v,
+                                               Operand learning_rate, Operand step, const AdamAttrs& attrs);
 
 }  // namespace hone

@@ -19,7 +19,8 @@ using family::define;
 void infer_softmax(InferContext& c) {
   c.check_dtype();
   const int64_t axis = c.attrs<AxisAttrs>().axis;
-  if (axis < 0 || axis >= c.shape(0).rank()) c.fail("bad axis", fmt::format("axis {} of {} axes", axis, c.shape(0).rank()));
+  if (axis < 0 || axis >= c.shape(0).rank())
+    c.fail("bad axis", fmt::format("axis {} of {} axes", axis, c.shape(0).rank()));
   family::check_same_types(c);
   c.out() = c.in(0);
 }
@@ -31,7 +32,8 @@ void through_last_axis(const Call& call) {
   const int axis = static_cast<int>(call.attrs.as<AxisAttrs>().axis), last = call.inputs[0].rank() - 1;
   TensorList inputs;
   for (const Tensor& input : call.inputs) inputs.push_back(swap_axes(input, axis, last));
-  call.outputs[0] = swap_axes(dispatch(call.op, AxisAttrs{last}, {inputs.data(), inputs.size()}, call.location), axis, last);
+  call.outputs[0] =
+      swap_axes(dispatch(call.op, AxisAttrs{last}, {inputs.data(), inputs.size()}, call.location), axis, last);
 }
 
 void decompose_softmax(const Call& call) {
@@ -100,13 +102,15 @@ Ints head_axes(int64_t axis) {
 /// A parameter of the normalised axes: x's dtype or the one it computes in.
 void check_parameter(InferContext& c, int operand, const Shape& wanted) {
   const DType dtype = c.dtype(operand);
-  if (dtype != c.dtype(0) && dtype != compute_type(c.dtype(0))) c.fail("dtype mismatch", "parameters have x's dtype or f32", "convert it: cast(x, dtype)");
+  if (dtype != c.dtype(0) && dtype != compute_type(c.dtype(0)))
+    c.fail("dtype mismatch", "parameters have x's dtype or f32", "convert it: cast(x, dtype)");
   if (!(c.shape(operand) == wanted)) c.fail("shape mismatch", "expected a parameter of shape " + to_string(wanted));
 }
 void check_norm_axis(InferContext& c) {
   c.check_dtype();
   const int64_t axis = c.attrs<NormAttrs>().axis;
-  if (axis < 0 || axis >= c.shape(0).rank()) c.fail("bad axis", fmt::format("axis {} of {} axes", axis, c.shape(0).rank()));
+  if (axis < 0 || axis >= c.shape(0).rank())
+    c.fail("bad axis", fmt::format("axis {} of {} axes", axis, c.shape(0).rank()));
 }
 
 void infer_layer_norm(InferContext& c) {
@@ -129,7 +133,9 @@ void infer_layer_norm_grad(InferContext& c) {
 }
 
 /// Spreads a statistic [outer...] over x.
-Tensor over_rows(const Tensor& statistic, const Tensor& x, int64_t axis) { return spread(statistic, x.shape(), tail_axes(x.shape(), axis)); }
+Tensor over_rows(const Tensor& statistic, const Tensor& x, int64_t axis) {
+  return spread(statistic, x.shape(), tail_axes(x.shape(), axis));
+}
 
 void decompose_layer_norm(const Call& call) {
   const auto& a = call.attrs.as<NormAttrs>();
@@ -154,7 +160,8 @@ void decompose_layer_norm_grad(const Call& call) {
   const Ints axes = tail_axes(x.shape(), axis);
   const Tensor rstd = over_rows(call.inputs[3], x, axis);
   const Tensor normal = (x - over_rows(call.inputs[2], x, axis)) * rstd, g = ct * scale;
-  call.outputs[0] = rstd * (g - over_rows(mean(g, axes), x, axis) - normal * over_rows(mean(g * normal, axes), x, axis));
+  call.outputs[0] =
+      rstd * (g - over_rows(mean(g, axes), x, axis) - normal * over_rows(mean(g * normal, axes), x, axis));
   call.outputs[1] = sum(ct * normal, head_axes(axis));
   call.outputs[2] = sum(ct, head_axes(axis));
 }
@@ -198,38 +205,96 @@ std::vector<Sample> norm_samples(int parameters, bool gradient = false) {
 
 namespace ops {
 
-constinit const Op softmax = define(OpId::softmax, OpClass::Composite, {.doc = "exp(x) / sum(exp(x)) along an axis", .operands = "x",
-                               .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate, .attrs = &attr_type<AxisAttrs>(),
-                               .infer = infer_softmax, .vjp = [](VjpContext& c) {
-                                 c.set(0, call_op(ops::softmax_grad, c.attrs(), {}, c.out(), c.ct())); }, .reads = {.out = 1},
-                               .decompose = decompose_softmax, .cost = softmax_cost, .samples = softmax_samples<1>, .dtypes = kFloats});
-constinit const Op softmax_grad = define(OpId::softmax_grad, OpClass::Composite, {.doc = "y (ct - sum(ct y)): gradient of softmax from its result",
-                               .operands = "y ct", .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate,
-                               .attrs = &attr_type<AxisAttrs>(), .min_inputs = 2, .max_inputs = 2, .infer = infer_softmax,
-                               .decompose = decompose_softmax_grad, .cost = norm_cost, .samples = softmax_samples<2>, .dtypes = kFloats});
-constinit const Op log_softmax = define(OpId::log_softmax, OpClass::Composite, {.doc = "x - logsumexp(x) along an axis", .operands = "x",
-                               .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate, .attrs = &attr_type<AxisAttrs>(),
-                               .infer = infer_softmax, .vjp = [](VjpContext& c) {
-                                 const int axis = static_cast<int>(c.attrs_as<AxisAttrs>().axis);
-                                 c.set(0, c.ct() - hone::exp(c.out()) * hone::sum(c.ct(), axis, true)); }, .reads = {.out = 1},
-                               .decompose = decompose_log_softmax, .cost = softmax_cost, .samples = softmax_samples<1>, .dtypes = kFloats});
-constinit const Op layer_norm = define(OpId::layer_norm, OpClass::Composite, {
-                               .doc = "(x - mean) rstd scale + offset over trailing axes; also gives mean and rstd = 1 / sqrt(variance + epsilon)",
-                               .operands = "x scale offset", .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate,
-                               .attrs = &attr_type<NormAttrs>(), .min_inputs = 3, .max_inputs = 3, .outputs = 3, .infer = infer_layer_norm,
-                               .vjp = layer_norm_vjp, .reads = {.in = 3, .out = 6}, .decompose = decompose_layer_norm, .cost = norm_cost,
-                               .samples = [] { return norm_samples(2); }, .dtypes = kFloats});
-constinit const Op layer_norm_grad = define(OpId::layer_norm_grad, OpClass::Composite, {
-                               .doc = "gradients of layer_norm for x, scale and offset from its statistics", .operands = "x scale mean rstd ct",
-                               .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate, .attrs = &attr_type<NormAttrs>(),
-                               .min_inputs = 5, .max_inputs = 5, .outputs = 3, .infer = infer_layer_norm_grad,
-                               .decompose = decompose_layer_norm_grad, .cost = norm_cost, .samples = [] { return norm_samples(1, true); },
-                               .dtypes = kFloats});
-constinit const Op rms_norm = define(OpId::rms_norm, OpClass::Composite, {.doc = "x / sqrt(mean(x x) + epsilon) scale over trailing axes",
-                               .operands = "x scale", .precision = PrecisionClass::Full, .numerics = NumericsClass::Approximate,
-                               .attrs = &attr_type<NormAttrs>(), .min_inputs = 2, .max_inputs = 2, .infer = infer_layer_norm,
-                               .decompose = decompose_rms_norm, .cost = norm_cost, .samples = [] { return norm_samples(1); },
-                               .dtypes = kFloats});
+constinit const Op softmax =
+    define(OpId::softmax, OpClass::Composite,
+           {.doc = "exp(x) / sum(exp(x)) along an axis",
+            .operands = "x",
+            .precision = PrecisionClass::Full,
+            .numerics = NumericsClass::Approximate,
+            .attrs = &attr_type<AxisAttrs>(),
+            .infer = infer_softmax,
+            .vjp = [](VjpContext& c) { c.set(0, call_op(ops::softmax_grad, c.attrs(), {}, c.out(), c.ct())); },
+            .reads = {.out = 1},
+            .decompose = decompose_softmax,
+            .cost = softmax_cost,
+            .samples = softmax_samples<1>,
+            .dtypes = kFloats});
+constinit const Op softmax_grad = define(OpId::softmax_grad, OpClass::Composite,
+                                         {.doc = "y (ct - sum(ct y)): gradient of softmax from its result",
+                                          .operands = "y ct",
+                                          .precision = PrecisionClass::Full,
+                                          .numerics = NumericsClass::Approximate,
+                                          .attrs = &attr_type<AxisAttrs>(),
+                                          .min_inputs = 2,
+                                          .max_inputs = 2,
+                                          .infer = infer_softmax,
+                                          .decompose = decompose_softmax_grad,
+                                          .cost = norm_cost,
+                                          .samples = softmax_samples<2>,
+                                          .dtypes = kFloats});
+constinit const Op log_softmax = define(OpId::log_softmax, OpClass::Composite,
+                                        {.doc = "x - logsumexp(x) along an axis",
+                                         .operands = "x",
+                                         .precision = PrecisionClass::Full,
+                                         .numerics = NumericsClass::Approximate,
+                                         .attrs = &attr_type<AxisAttrs>(),
+                                         .infer = infer_softmax,
+                                         .vjp =
+                                             [](VjpContext& c) {
+                                               const int axis = static_cast<int>(c.attrs_as<AxisAttrs>().axis);
+                                               c.set(0, c.ct() - hone::exp(c.out()) * hone::sum(c.ct(), axis, true));
+                                             },
+                                         .reads = {.out = 1},
+                                         .decompose = decompose_log_softmax,
+                                         .cost = softmax_cost,
+                                         .samples = softmax_samples<1>,
+                                         .dtypes = kFloats});
+constinit const Op layer_norm = define(
+    OpId::layer_norm, OpClass::Composite,
+    {.doc =
+         "(x - mean) rstd scale + offset over trailing axes; also gives mean and rstd = 1 / sqrt(variance + epsilon)",
+     .operands = "x scale offset",
+     .precision = PrecisionClass::Full,
+     .numerics = NumericsClass::Approximate,
+     .attrs = &attr_type<NormAttrs>(),
+     .min_inputs = 3,
+     .max_inputs = 3,
+     .outputs = 3,
+     .infer = infer_layer_norm,
+     .vjp = layer_norm_vjp,
+     .reads = {.in = 3, .out = 6},
+     .decompose = decompose_layer_norm,
+     .cost = norm_cost,
+     .samples = [] { return norm_samples(2); },
+     .dtypes = kFloats});
+constinit const Op layer_norm_grad =
+    define(OpId::layer_norm_grad, OpClass::Composite,
+           {.doc = "gradients of layer_norm for x, scale and offset from its statistics",
+            .operands = "x scale mean rstd ct",
+            .precision = PrecisionClass::Full,
+            .numerics = NumericsClass::Approximate,
+            .attrs = &attr_type<NormAttrs>(),
+            .min_inputs = 5,
+            .max_inputs = 5,
+            .outputs = 3,
+            .infer = infer_layer_norm_grad,
+            .decompose = decompose_layer_norm_grad,
+            .cost = norm_cost,
+            .samples = [] { return norm_samples(1, true); },
+            .dtypes = kFloats});
+constinit const Op rms_norm = define(OpId::rms_norm, OpClass::Composite,
+                                     {.doc = "x / sqrt(mean(x x) + epsilon) scale over trailing axes",
+                                      .operands = "x scale",
+                                      .precision = PrecisionClass::Full,
+                                      .numerics = NumericsClass::Approximate,
+                                      .attrs = &attr_type<NormAttrs>(),
+                                      .min_inputs = 2,
+                                      .max_inputs = 2,
+                                      .infer = infer_layer_norm,
+                                      .decompose = decompose_rms_norm,
+                                      .cost = norm_cost,
+                                      .samples = [] { return norm_samples(1); },
+                                      .dtypes = kFloats});
 
 }  // namespace ops
 

@@ -23,19 +23,25 @@ Shape pooled(InferContext& c, const Shape& x) {
   if (spatial < 1 || spatial > 3) c.fail("rank mismatch", "x must be [n, spatial..., c] with 1 to 3 spatial axes");
   const auto n = static_cast<size_t>(spatial);
   if (a.window.size() != n || a.strides.size() != n || a.low.size() != n || a.high.size() != n) {
-    c.fail("bad window", fmt::format("window, strides and padding need one entry for each of the {} spatial axes", spatial));
+    c.fail("bad window",
+           fmt::format("window, strides and padding need one entry for each of the {} spatial axes", spatial));
   }
   Shape out{x[0]};
   for (size_t i = 0; i < n; ++i) {
-    if (a.window[i] < 1 || a.strides[i] < 1) c.fail("bad window", fmt::format("window {} and stride {} must be at least 1", a.window[i], a.strides[i]));
+    if (a.window[i] < 1 || a.strides[i] < 1)
+      c.fail("bad window", fmt::format("window {} and stride {} must be at least 1", a.window[i], a.strides[i]));
     if (a.low[i] < 0 || a.high[i] < 0 || a.low[i] >= a.window[i] || a.high[i] >= a.window[i]) {
-      c.fail("bad padding", fmt::format("padding {} and {} of spatial axis {} must be in [0, {}), so that every window holds an element", a.low[i],
-                                        a.high[i], i, a.window[i]));
+      c.fail(
+          "bad padding",
+          fmt::format("padding {} and {} of spatial axis {} must be in [0, {}), so that every window holds an element",
+                      a.low[i], a.high[i], i, a.window[i]));
     }
     const Dim room = x[i + 1] + a.low[i] + a.high[i] - a.window[i];
     if (room.is_number() && room.number() < 0) {
-      c.fail("window too large", fmt::format("a window of {} does not fit spatial axis {} of extent {}", a.window[i], i, to_string(x[i + 1])),
-             "use padding \"same\" or a smaller window");
+      c.fail(
+          "window too large",
+          fmt::format("a window of {} does not fit spatial axis {} of extent {}", a.window[i], i, to_string(x[i + 1])),
+          "use padding \"same\" or a smaller window");
     }
     out.push_back(floor_div(room, a.strides[i]) + 1);
   }
@@ -47,7 +53,8 @@ void infer_pool(InferContext& c) { c.out() = {c.dtype(0), pooled(c, c.shape(0))}
 // x, ct
 void infer_max_pool_grad(InferContext& c) {
   const Shape grid = pooled(c, c.shape(0));
-  if (c.dtype(1) != c.dtype(0) || !(c.shape(1) == grid)) c.fail("shape mismatch", "ct must be " + to_string(TensorType{c.dtype(0), grid}));
+  if (c.dtype(1) != c.dtype(0) || !(c.shape(1) == grid))
+    c.fail("shape mismatch", "ct must be " + to_string(TensorType{c.dtype(0), grid}));
   c.out() = c.in(0);
 }
 // ct
@@ -61,7 +68,8 @@ void infer_avg_pool_grad(InferContext& c) {
 WindowAttrs window_over(const PoolAttrs& a, Combine combine) {
   WindowAttrs w;
   w.window = a.window, w.strides = a.strides, w.low = a.low, w.high = a.high;
-  for (auto [list, value] : {std::pair{&w.window, 1}, {&w.strides, 1}, {&w.low, 0}, {&w.high, 0}}) list->insert(0, value), list->push_back(value);
+  for (auto [list, value] : {std::pair{&w.window, 1}, {&w.strides, 1}, {&w.low, 0}, {&w.high, 0}})
+    list->insert(0, value), list->push_back(value);
   w.base_dilation = w.window_dilation = Ints(w.window.size(), 1);
   w.combine = static_cast<int64_t>(combine);
   return w;
@@ -71,16 +79,20 @@ WindowAttrs window_over(const PoolAttrs& a, Combine combine) {
 Tensor window_counts(const PoolAttrs& a, const Shape& x, DType dtype) {
   int64_t full_count = 1;
   bool padded = false;
-  for (size_t i = 0; i < a.window.size(); ++i) full_count *= a.window[i], padded = padded || a.low[i] != 0 || a.high[i] != 0;
+  for (size_t i = 0; i < a.window.size(); ++i)
+    full_count *= a.window[i], padded = padded || a.low[i] != 0 || a.high[i] != 0;
   if (!padded || a.count_padding) return full({}, full_count, dtype);
   Shape one = x;
   one[0] = 1, one[one.size() - 1] = 1;
   return reduce_window(ones(one, dtype), window_over(a, Combine::Sum));
 }
 
-void decompose_max_pool(const Call& call) { call.outputs[0] = reduce_window(call.inputs[0], window_over(call.attrs.as<PoolAttrs>(), Combine::Max)); }
+void decompose_max_pool(const Call& call) {
+  call.outputs[0] = reduce_window(call.inputs[0], window_over(call.attrs.as<PoolAttrs>(), Combine::Max));
+}
 void decompose_max_pool_grad(const Call& call) {
-  call.outputs[0] = select_and_scatter(call.inputs[0], call.inputs[1], window_over(call.attrs.as<PoolAttrs>(), Combine::Max));
+  call.outputs[0] =
+      select_and_scatter(call.inputs[0], call.inputs[1], window_over(call.attrs.as<PoolAttrs>(), Combine::Max));
 }
 void decompose_avg_pool(const Call& call) {
   const auto& a = call.attrs.as<PoolAttrs>();
@@ -132,26 +144,57 @@ std::vector<Sample> pool_samples() {
 
 namespace ops {
 
-constinit const Op max_pool = define(OpId::max_pool, OpClass::Composite, {.doc = "largest element of each window; NaN propagates", .operands = "x",
-                               .attrs = &attr_type<PoolAttrs>(), .infer = infer_pool, .vjp = [](VjpContext& c) {
-                                 c.set(0, call_op(ops::max_pool_grad, c.attrs(), {}, c.in(0), c.ct())); }, .reads = {.in = 1},
-                               .decompose = decompose_max_pool, .cost = pool_cost, .samples = pool_samples<Operands::X>, .dtypes = kNumbers});
-constinit const Op max_pool_grad = define(OpId::max_pool_grad, OpClass::Composite, {
-                               .doc = "adds ct where each window of x has its first NaN, else its first largest element", .operands = "x ct",
-                               .numerics = NumericsClass::Exact, .attrs = &attr_type<PoolAttrs>(), .min_inputs = 2, .max_inputs = 2,
-                               .infer = infer_max_pool_grad, .decompose = decompose_max_pool_grad, .cost = pool_cost,
-                               .samples = pool_samples<Operands::XCt>, .dtypes = kNumbers});
-constinit const Op avg_pool = define(OpId::avg_pool, OpClass::Composite, {.doc = "mean of each window's elements", .operands = "x",
-                               .attrs = &attr_type<PoolAttrs>(), .infer = infer_pool, .vjp = [](VjpContext& c) {
-                                 PoolAttrs attrs = c.attrs_as<PoolAttrs>();
-                                 attrs.shape = c.in_type(0).shape;
-                                 c.set(0, call_op(ops::avg_pool_grad, attrs, {}, c.ct())); },
-                               .decompose = decompose_avg_pool, .cost = pool_cost, .samples = pool_samples<Operands::X, true>, .dtypes = kFloats});
-constinit const Op avg_pool_grad = define(OpId::avg_pool_grad, OpClass::Composite, {.doc = "gradient of avg_pool: spreads ct over each window",
-                               .operands = "ct", .attrs = &attr_type<PoolAttrs>(), .infer = infer_avg_pool_grad, .vjp = [](VjpContext& c) {
-                                 c.set(0, call_op(ops::avg_pool, c.attrs(), {}, c.ct())); },
-                               .decompose = decompose_avg_pool_grad, .cost = pool_cost, .samples = pool_samples<Operands::Ct, true>,
-                               .dtypes = kFloats});
+constinit const Op max_pool =
+    define(OpId::max_pool, OpClass::Composite,
+           {.doc = "largest element of each window; NaN propagates",
+            .operands = "x",
+            .attrs = &attr_type<PoolAttrs>(),
+            .infer = infer_pool,
+            .vjp = [](VjpContext& c) { c.set(0, call_op(ops::max_pool_grad, c.attrs(), {}, c.in(0), c.ct())); },
+            .reads = {.in = 1},
+            .decompose = decompose_max_pool,
+            .cost = pool_cost,
+            .samples = pool_samples<Operands::X>,
+            .dtypes = kNumbers});
+constinit const Op max_pool_grad =
+    define(OpId::max_pool_grad, OpClass::Composite,
+           {.doc = "adds ct where each window of x has its first NaN, else its first largest element",
+            .operands = "x ct",
+            .numerics = NumericsClass::Exact,
+            .attrs = &attr_type<PoolAttrs>(),
+            .min_inputs = 2,
+            .max_inputs = 2,
+            .infer = infer_max_pool_grad,
+            .decompose = decompose_max_pool_grad,
+            .cost = pool_cost,
+            .samples = pool_samples<Operands::XCt>,
+            .dtypes = kNumbers});
+constinit const Op avg_pool = define(OpId::avg_pool, OpClass::Composite,
+                                     {.doc = "mean of each window's elements",
+                                      .operands = "x",
+                                      .attrs = &attr_type<PoolAttrs>(),
+                                      .infer = infer_pool,
+                                      .vjp =
+                                          [](VjpContext& c) {
+                                            PoolAttrs attrs = c.attrs_as<PoolAttrs>();
+                                            attrs.shape = c.in_type(0).shape;
+                                            c.set(0, call_op(ops::avg_pool_grad, attrs, {}, c.ct()));
+                                          },
+                                      .decompose = decompose_avg_pool,
+                                      .cost = pool_cost,
+                                      .samples = pool_samples<Operands::X, true>,
+                                      .dtypes = kFloats});
+constinit const Op avg_pool_grad =
+    define(OpId::avg_pool_grad, OpClass::Composite,
+           {.doc = "gradient of avg_pool: spreads ct over each window",
+            .operands = "ct",
+            .attrs = &attr_type<PoolAttrs>(),
+            .infer = infer_avg_pool_grad,
+            .vjp = [](VjpContext& c) { c.set(0, call_op(ops::avg_pool, c.attrs(), {}, c.ct())); },
+            .decompose = decompose_avg_pool_grad,
+            .cost = pool_cost,
+            .samples = pool_samples<Operands::Ct, true>,
+            .dtypes = kFloats});
 
 }  // namespace ops
 
@@ -163,21 +206,28 @@ Tensor pool(const Op& op, Operand& x, const Sizes& window, const PoolOptions& op
   const LocationScope scope(LocationScope::resolve(location));
   const int spatial = value.rank() - 2;
   if (spatial < 1 || spatial > 3) {
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("rank mismatch in {}", op.name), .location = LocationScope::resolve(location),
-                                         .details = {"operand: " + to_string(value.type()), "expected: [n, spatial..., c] with 1 to 3 spatial axes"},
+    throw Error(Code::kInvalidArgument, {.what = fmt::format("rank mismatch in {}", op.name),
+                                         .location = LocationScope::resolve(location),
+                                         .details = {"operand: " + to_string(value.type()),
+                                                     "expected: [n, spatial..., c] with 1 to 3 spatial axes"},
                                          .fix = "add axes with reshape or expand_dims"});
   }
   PoolAttrs attrs;
   attrs.window = window.expand(spatial, "window");
   attrs.strides = options.strides ? options.strides->expand(spatial, "strides") : attrs.window;
   attrs.count_padding = options.count_padding;
-  options.padding.resolve({value.shape().data() + 1, static_cast<size_t>(spatial)}, attrs.window, attrs.strides, attrs.low, attrs.high);
+  options.padding.resolve({value.shape().data() + 1, static_cast<size_t>(spatial)}, attrs.window, attrs.strides,
+                          attrs.low, attrs.high);
   return call_op(op, attrs, location, std::move(value));
 }
 
 }  // namespace
 
-Tensor max_pool(Operand x, const Sizes& window, const PoolOptions& options) { return pool(ops::max_pool, x, window, options); }
-Tensor avg_pool(Operand x, const Sizes& window, const PoolOptions& options) { return pool(ops::avg_pool, x, window, options); }
+Tensor max_pool(Operand x, const Sizes& window, const PoolOptions& options) {
+  return pool(ops::max_pool, x, window, options);
+}
+Tensor avg_pool(Operand x, const Sizes& window, const PoolOptions& options) {
+  return pool(ops::avg_pool, x, window, options);
+}
 
 }  // namespace hone

@@ -24,7 +24,8 @@ void check_gates(InferContext& c, int gates, int state, int count) {
 void check_one_dtype(InferContext& c) {
   c.check_dtype();
   for (int i = 1; i < c.inputs(); ++i) {
-    if (c.dtype(i) != c.dtype(0)) c.fail("dtype mismatch", "all operands must have one dtype", "convert: cast(x, dtype)");
+    if (c.dtype(i) != c.dtype(0))
+      c.fail("dtype mismatch", "all operands must have one dtype", "convert: cast(x, dtype)");
   }
 }
 
@@ -56,22 +57,29 @@ Tensor part(const Tensor& gates, const Tensor& state, int64_t i) {
 
 void decompose_lstm(const Call& call) {
   const Tensor &gates = call.inputs[0], &c = call.inputs[1];
-  const Tensor i = sigmoid(part(gates, c, 0)), f = sigmoid(part(gates, c, 1)), g = tanh(part(gates, c, 2)), o = sigmoid(part(gates, c, 3));
+  const Tensor i = sigmoid(part(gates, c, 0)), f = sigmoid(part(gates, c, 1)), g = tanh(part(gates, c, 2)),
+               o = sigmoid(part(gates, c, 3));
   const Tensor next = f * c + i * g;
   call.outputs[0] = o * tanh(next);
   call.outputs[1] = next;
 }
 void decompose_lstm_grad(const Call& call) {
-  const Tensor &gates = call.inputs[0], &c = call.inputs[1], &next = call.inputs[2], &ct_h = call.inputs[3], &ct_c = call.inputs[4];
-  const Tensor i = sigmoid(part(gates, c, 0)), f = sigmoid(part(gates, c, 1)), g = tanh(part(gates, c, 2)), o = sigmoid(part(gates, c, 3));
+  const Tensor &gates = call.inputs[0], &c = call.inputs[1], &next = call.inputs[2], &ct_h = call.inputs[3],
+               &ct_c = call.inputs[4];
+  const Tensor i = sigmoid(part(gates, c, 0)), f = sigmoid(part(gates, c, 1)), g = tanh(part(gates, c, 2)),
+               o = sigmoid(part(gates, c, 3));
   const Tensor t = tanh(next), d = ct_c + ct_h * o * (1 - t * t);
-  const Tensor di = d * g * (i * (1 - i)), df = d * c * (f * (1 - f)), dg = d * i * (1 - g * g), d_o = ct_h * t * (o * (1 - o));
+  const Tensor di = d * g * (i * (1 - i)), df = d * c * (f * (1 - f)), dg = d * i * (1 - g * g),
+               d_o = ct_h * t * (o * (1 - o));
   call.outputs[0] = concatenate({di, df, dg, d_o}, 1);
   call.outputs[1] = d * f;
 }
 void lstm_vjp(VjpContext& c) {
-  const Tensor none = c.ct(0).defined() && c.ct(1).defined() ? Tensor() : zeros(c.out_type(0).shape, c.out_type(0).dtype);
-  Tensor inputs[] = {c.in(0), c.in(1), c.out(1), c.ct(0).defined() ? c.ct(0) : none, c.ct(1).defined() ? c.ct(1) : none}, outputs[2];
+  const Tensor none =
+      c.ct(0).defined() && c.ct(1).defined() ? Tensor() : zeros(c.out_type(0).shape, c.out_type(0).dtype);
+  Tensor inputs[] = {c.in(0), c.in(1), c.out(1), c.ct(0).defined() ? c.ct(0) : none,
+                     c.ct(1).defined() ? c.ct(1) : none},
+         outputs[2];
   Call call{ops::lstm_cell_grad, {}, inputs, outputs, {}};
   dispatch(call);
   c.set(0, outputs[0]), c.set(1, outputs[1]);
@@ -106,18 +114,43 @@ std::vector<Sample> cell_samples() {
 
 namespace ops {
 
-constinit const Op lstm_cell = define(OpId::lstm_cell, OpClass::Composite, {.doc = "one LSTM step from gates (input, forget, cell, output): h', c'",
-                               .operands = "gates c", .numerics = NumericsClass::Approximate, .min_inputs = 2, .max_inputs = 2, .outputs = 2,
-                               .infer = infer_lstm, .vjp = lstm_vjp, .reads = {.in = 3, .out = 2}, .decompose = decompose_lstm, .cost = cell_cost,
-                               .samples = cell_samples<1, 4, 1>, .dtypes = kFloats});
-constinit const Op lstm_cell_grad = define(OpId::lstm_cell_grad, OpClass::Composite, {.doc = "gradients of lstm_cell for gates and c",
-                               .operands = "gates c next_c ct_h ct_c", .numerics = NumericsClass::Approximate, .min_inputs = 5, .max_inputs = 5,
-                               .outputs = 2, .infer = infer_lstm_grad, .decompose = decompose_lstm_grad, .cost = cell_cost,
-                               .samples = cell_samples<1, 4, 4>, .dtypes = kFloats});
-constinit const Op gru_cell = define(OpId::gru_cell, OpClass::Composite, {.doc = "one GRU step, reset_after form (update, reset, candidate): h'",
-                               .operands = "x_gates h_gates h", .numerics = NumericsClass::Approximate, .min_inputs = 3, .max_inputs = 3,
-                               .infer = infer_gru, .decompose = decompose_gru, .cost = cell_cost, .samples = cell_samples<2, 3, 1>,
-                               .dtypes = kFloats});
+constinit const Op lstm_cell = define(OpId::lstm_cell, OpClass::Composite,
+                                      {.doc = "one LSTM step from gates (input, forget, cell, output): h', c'",
+                                       .operands = "gates c",
+                                       .numerics = NumericsClass::Approximate,
+                                       .min_inputs = 2,
+                                       .max_inputs = 2,
+                                       .outputs = 2,
+                                       .infer = infer_lstm,
+                                       .vjp = lstm_vjp,
+                                       .reads = {.in = 3, .out = 2},
+                                       .decompose = decompose_lstm,
+                                       .cost = cell_cost,
+                                       .samples = cell_samples<1, 4, 1>,
+                                       .dtypes = kFloats});
+constinit const Op lstm_cell_grad = define(OpId::lstm_cell_grad, OpClass::Composite,
+                                           {.doc = "gradients of lstm_cell for gates and c",
+                                            .operands = "gates c next_c ct_h ct_c",
+                                            .numerics = NumericsClass::Approximate,
+                                            .min_inputs = 5,
+                                            .max_inputs = 5,
+                                            .outputs = 2,
+                                            .infer = infer_lstm_grad,
+                                            .decompose = decompose_lstm_grad,
+                                            .cost = cell_cost,
+                                            .samples = cell_samples<1, 4, 4>,
+                                            .dtypes = kFloats});
+constinit const Op gru_cell = define(OpId::gru_cell, OpClass::Composite,
+                                     {.doc = "one GRU step, reset_after form (update, reset, candidate): h'",
+                                      .operands = "x_gates h_gates h",
+                                      .numerics = NumericsClass::Approximate,
+                                      .min_inputs = 3,
+                                      .max_inputs = 3,
+                                      .infer = infer_gru,
+                                      .decompose = decompose_gru,
+                                      .cost = cell_cost,
+                                      .samples = cell_samples<2, 3, 1>,
+                                      .dtypes = kFloats});
 
 }  // namespace ops
 
@@ -131,7 +164,8 @@ std::pair<Tensor, Tensor> lstm_cell(Operand gates, Operand c) {
 
 Tensor gru_cell(Operand x_gates, Operand h_gates, Operand h) {
   const Location location = x_gates.location;
-  return call_op(ops::gru_cell, {}, location, to_tensor(std::move(x_gates)), to_tensor(std::move(h_gates)), to_tensor(std::move(h)));
+  return call_op(ops::gru_cell, {}, location, to_tensor(std::move(x_gates)), to_tensor(std::move(h_gates)),
+                 to_tensor(std::move(h)));
 }
 
 }  // namespace hone

@@ -10,7 +10,8 @@ struct ReduceStep {
 };
 using ReduceSteps = FixedVector<ReduceStep, kMaxRank>;
 
-/// Axes of extent 1 are dropped, neighbours of a kind joined; the minor group of reduced axes goes first, the next pass reads its result.
+/// Axes of extent 1 are dropped, neighbours of a kind joined; the minor group of reduced axes goes first, the next pass
+/// reads its result.
 inline ReduceSteps reduce_steps(const Shape& shape, const Ints& axes) {
   struct Group {
     int64_t extent;
@@ -21,8 +22,10 @@ inline ReduceSteps reduce_steps(const Shape& shape, const Ints& axes) {
     const int64_t extent = shape[axis].number();
     const bool reduced = axes.contains(axis);
     if (extent == 1) continue;
-    if (!groups.empty() && groups.back().reduced == reduced) groups.back().extent *= extent;
-    else groups.push_back({extent, reduced});
+    if (!groups.empty() && groups.back().reduced == reduced)
+      groups.back().extent *= extent;
+    else
+      groups.push_back({extent, reduced});
   }
   ReduceSteps steps;
   int64_t inner = 1;

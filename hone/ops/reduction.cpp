@@ -29,7 +29,8 @@ void infer_reduce(InferContext& c) {
   const Ints& axes = c.attrs<AxesAttrs>().axes;
   for (size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0 || axes[i] >= c.shape(0).rank() || (i > 0 && axes[i] <= axes[i - 1])) {
-      c.fail("bad axes", fmt::format("axis {} is out of range, named twice or out of order", axes[i]), "name each axis once, ascending");
+      c.fail("bad axes", fmt::format("axis {} is out of range, named twice or out of order", axes[i]),
+             "name each axis once, ascending");
     }
   }
   c.out() = {c.dtype(0), without(c.shape(0), axes)};
@@ -51,7 +52,11 @@ Cost reduce_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::
 }
 
 Sample reduce_sample(Shape shape, Ints axes, bool differentiable = true) {
-  return {.inputs = {{f32, shape}}, .attrs = Attrs(AxesAttrs{axes}), .low = 0.5, .high = 1.5, .differentiable = differentiable};
+  return {.inputs = {{f32, shape}},
+          .attrs = Attrs(AxesAttrs{axes}),
+          .low = 0.5,
+          .high = 1.5,
+          .differentiable = differentiable};
 }
 std::vector<Sample> reduce_samples() {
   std::vector<Sample> samples;
@@ -152,17 +157,30 @@ void prod_vjp(VjpContext& c) {
 
 namespace ops {
 
-constinit const Op reduce_sum = reduce_row(OpId::reduce_sum, {.doc = "sum over axes, in the canonical order; no elements give 0", .vjp = [](VjpContext& c) {
-                               c.set(0, hone::spread(c.ct(), c.in_type(0).shape, c.attrs_as<AxesAttrs>().axes)); }});
-constinit const Op reduce_prod = reduce_row(OpId::reduce_prod, {.doc = "product over axes, in the canonical order", .vjp = prod_vjp, .reads = {.in = 1}});
-constinit const Op reduce_max = reduce_row(OpId::reduce_max, {.doc = "largest over axes; NaN propagates", .vjp = extremum_vjp,
-                               .reads = {.in = 1, .out = 1}, .samples = extremum_samples});
-constinit const Op reduce_min = reduce_row(OpId::reduce_min, {.doc = "smallest over axes; NaN propagates", .vjp = extremum_vjp,
-                               .reads = {.in = 1, .out = 1}, .samples = extremum_samples});
-constinit const Op reduce_and = reduce_row(OpId::reduce_and, {.doc = "bitwise and over axes; logical for bool", .dtypes = kInts | kBool, .samples = bit_samples});
-constinit const Op reduce_or = reduce_row(OpId::reduce_or, {.doc = "bitwise or over axes; logical for bool", .dtypes = kInts | kBool, .samples = bit_samples});
-constinit const Op argmax = arg_row(OpId::argmax, "index of the largest along an axis; the first NaN wins, then the first of equals");
-constinit const Op argmin = arg_row(OpId::argmin, "index of the smallest along an axis; the first NaN wins, then the first of equals");
+constinit const Op reduce_sum = reduce_row(
+    OpId::reduce_sum, {.doc = "sum over axes, in the canonical order; no elements give 0", .vjp = [](VjpContext& c) {
+                         c.set(0, hone::spread(c.ct(), c.in_type(0).shape, c.attrs_as<AxesAttrs>().axes));
+                       }});
+constinit const Op reduce_prod = reduce_row(
+    OpId::reduce_prod, {.doc = "product over axes, in the canonical order", .vjp = prod_vjp, .reads = {.in = 1}});
+constinit const Op reduce_max = reduce_row(OpId::reduce_max, {.doc = "largest over axes; NaN propagates",
+                                                              .vjp = extremum_vjp,
+                                                              .reads = {.in = 1, .out = 1},
+                                                              .samples = extremum_samples});
+constinit const Op reduce_min = reduce_row(OpId::reduce_min, {.doc = "smallest over axes; NaN propagates",
+                                                              .vjp = extremum_vjp,
+                                                              .reads = {.in = 1, .out = 1},
+                                                              .samples = extremum_samples});
+constinit const Op reduce_and =
+    reduce_row(OpId::reduce_and,
+               {.doc = "bitwise and over axes; logical for bool", .dtypes = kInts | kBool, .samples = bit_samples});
+constinit const Op reduce_or =
+    reduce_row(OpId::reduce_or,
+               {.doc = "bitwise or over axes; logical for bool", .dtypes = kInts | kBool, .samples = bit_samples});
+constinit const Op argmax =
+    arg_row(OpId::argmax, "index of the largest along an axis; the first NaN wins, then the first of equals");
+constinit const Op argmin =
+    arg_row(OpId::argmin, "index of the smallest along an axis; the first NaN wins, then the first of equals");
 
 }  // namespace ops
 
@@ -279,12 +297,14 @@ Tensor arg(const Op& op, Operand& x, const Axes& axis, bool keepdims) {
   const Ints axes = axis.normalized(shape, location);
   const bool flat = axes.size() == shape.size() && shape.rank() != 1;
   if (!flat && axes.size() != 1) {
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("{} needs one axis", op.name),
-                                         .location = LocationScope::resolve(location),
-                                         .details = {fmt::format("got {} axes of {}", axes.size(), to_string(value.type()))},
-                                         .fix = "name one axis, or none to search the flattened tensor"});
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("{} needs one axis", op.name),
+                 .location = LocationScope::resolve(location),
+                 .details = {fmt::format("got {} axes of {}", axes.size(), to_string(value.type()))},
+                 .fix = "name one axis, or none to search the flattened tensor"});
   }
-  Tensor index = call_op(op, AxisAttrs{flat ? 0 : axes[0]}, location, flat ? flatten(std::move(value)) : std::move(value));
+  Tensor index =
+      call_op(op, AxisAttrs{flat ? 0 : axes[0]}, location, flat ? flatten(std::move(value)) : std::move(value));
   return keepdims ? keep(index, shape, axes) : index;
 }
 
@@ -292,8 +312,12 @@ Tensor arg(const Op& op, Operand& x, const Axes& axis, bool keepdims) {
 
 Tensor sum(Operand x, const Axes& axes, bool keepdims) { return widened_reduce(ops::reduce_sum, x, axes, keepdims); }
 Tensor prod(Operand x, const Axes& axes, bool keepdims) { return widened_reduce(ops::reduce_prod, x, axes, keepdims); }
-Tensor max(Operand x, const Axes& axes, bool keepdims) { return extremum(ops::reduce_max, ops::reduce_or, x, axes, keepdims); }
-Tensor min(Operand x, const Axes& axes, bool keepdims) { return extremum(ops::reduce_min, ops::reduce_and, x, axes, keepdims); }
+Tensor max(Operand x, const Axes& axes, bool keepdims) {
+  return extremum(ops::reduce_max, ops::reduce_or, x, axes, keepdims);
+}
+Tensor min(Operand x, const Axes& axes, bool keepdims) {
+  return extremum(ops::reduce_min, ops::reduce_and, x, axes, keepdims);
+}
 Tensor all(Operand x, const Axes& axes, bool keepdims) { return logical(ops::reduce_and, x, axes, keepdims); }
 Tensor any(Operand x, const Axes& axes, bool keepdims) { return logical(ops::reduce_or, x, axes, keepdims); }
 Tensor argmax(Operand x, const Axes& axis, bool keepdims) { return arg(ops::argmax, x, axis, keepdims); }
@@ -306,7 +330,8 @@ Tensor variance(Operand x, const Axes& axes, bool keepdims) {
   return statistic(x, axes, [&](const Tensor& value, const Ints& list) { return variance_of(value, list, keepdims); });
 }
 Tensor stddev(Operand x, const Axes& axes, bool keepdims) {
-  return statistic(x, axes, [&](const Tensor& value, const Ints& list) { return sqrt(variance_of(value, list, keepdims)); });
+  return statistic(x, axes,
+                   [&](const Tensor& value, const Ints& list) { return sqrt(variance_of(value, list, keepdims)); });
 }
 Tensor norm(Operand x, const Axes& axes, bool keepdims) {
   return statistic(x, axes, [&](const Tensor& value, const Ints& list) {
@@ -316,7 +341,8 @@ Tensor norm(Operand x, const Axes& axes, bool keepdims) {
 Tensor logsumexp(Operand x, const Axes& axes, bool keepdims) {
   return statistic(x, axes, [&](const Tensor& value, const Ints& list) {
     const Tensor largest = stop_gradient(reduce(ops::reduce_max, value, list, true, {}));
-    const Tensor shift = where(is_finite(largest), largest, zeros_like(largest));  // all -Inf, or an Inf: nothing to shift by
+    const Tensor shift =
+        where(is_finite(largest), largest, zeros_like(largest));  // all -Inf, or an Inf: nothing to shift by
     const Tensor total = log(reduce(ops::reduce_sum, exp(value - shift), list, true, {})) + shift;
     if (keepdims) return total;
     Shape kept = without(value.shape(), list);

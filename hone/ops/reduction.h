@@ -10,7 +10,7 @@ namespace hone {
 class Axes {
  public:
   Axes() = default;
-  Axes(int axis) : all_(false) { list_.push_back(axis); }                           // NOLINT: an int is an axis
+  Axes(int axis) : all_(false) { list_.push_back(axis); }                             // NOLINT: an int is an axis
   Axes(std::initializer_list<int64_t> axes) : all_(axes.size() == 0), list_(axes) {}  // NOLINT
   /// These axes only; an empty list reduces nothing.
   Axes(const Ints& axes) : all_(false), list_(axes) {}  // NOLINT
@@ -41,17 +41,17 @@ Tensor stddev(Operand x, const Axes& axes = {}, bool keepdims = false);
 Tensor logsumexp(Operand x, const Axes& axes = {}, bool keepdims = false);
 /// Euclidean norm: sqrt(sum(x x)).
 Tensor norm(Operand x, const Axes& axes = {}, bool keepdims = false);
-/// i64 index of the largest (smallest) element along one axis, or of the flattened tensor; the first NaN wins, then the first of
-/// equal elements. Error kInvalidArgument for an axis without elements or several axes.
+/// i64 index of the largest (smallest) element along one axis, or of the flattened tensor; the first NaN wins, then the
+/// first of equal elements. Error kInvalidArgument for an axis without elements or several axes.
 Tensor argmax(Operand x, const Axes& axis = {}, bool keepdims = false);
 Tensor argmin(Operand x, const Axes& axis = {}, bool keepdims = false);
 
-/// StableHLO's windowed reduction over all axes of x (attrs.h says how the window lies). Padding is skipped; elements combine in the
-/// window's row-major order.
+/// StableHLO's windowed reduction over all axes of x (attrs.h says how the window lies). Padding is skipped; elements
+/// combine in the window's row-major order.
 struct WindowAttrs;
 Tensor reduce_window(Operand x, const WindowAttrs& attrs);
-/// For each window of x the source's element is added to where the window has its largest (attrs.combine = Max) or smallest (Min)
-/// element: first NaN, then first of equals. The result has x's shape.
+/// For each window of x the source's element is added to where the window has its largest (attrs.combine = Max) or
+/// smallest (Min) element: first NaN, then first of equals. The result has x's shape.
 Tensor select_and_scatter(Operand x, Operand source, const WindowAttrs& attrs);
 
 /// The number of elements along the axes as a scalar of this dtype (an op where the shape is symbolic).

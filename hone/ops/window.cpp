@@ -25,13 +25,14 @@ Shape window_grid(InferContext& c) {
   const size_t rank = x.size();
   if (a.window.size() != rank || a.strides.size() != rank || a.low.size() != rank || a.high.size() != rank ||
       a.base_dilation.size() != rank || a.window_dilation.size() != rank) {
-    c.fail("bad window", fmt::format("window, strides, low, high and dilations need one entry for each of the {} axes", rank));
+    c.fail("bad window",
+           fmt::format("window, strides, low, high and dilations need one entry for each of the {} axes", rank));
   }
   Shape grid;
   for (size_t i = 0; i < rank; ++i) {
     if (a.window[i] < 1 || a.strides[i] < 1 || a.base_dilation[i] < 1 || a.window_dilation[i] < 1) {
-      c.fail("bad window", fmt::format("axis {}: window {}, stride {}, dilations {} and {} must be at least 1", i, a.window[i], a.strides[i],
-                                       a.base_dilation[i], a.window_dilation[i]));
+      c.fail("bad window", fmt::format("axis {}: window {}, stride {}, dilations {} and {} must be at least 1", i,
+                                       a.window[i], a.strides[i], a.base_dilation[i], a.window_dilation[i]));
     }
     const Dim dilated = x[i] == Dim(0) ? Dim(0) : (x[i] - 1) * a.base_dilation[i] + 1;
     const Dim room = dilated + a.low[i] + a.high[i] - ((a.window[i] - 1) * a.window_dilation[i] + 1);
@@ -43,7 +44,8 @@ Shape window_grid(InferContext& c) {
 void infer_reduce_window(InferContext& c) {
   c.check_dtype();
   const Combine combine = combine_of(c.attrs<WindowAttrs>());
-  if (combine < Combine::Sum || combine > Combine::Min) c.fail("bad combine", "reduce_window takes Sum, Prod, Max or Min");
+  if (combine < Combine::Sum || combine > Combine::Min)
+    c.fail("bad combine", "reduce_window takes Sum, Prod, Max or Min");
   c.out() = {c.dtype(0), window_grid(c)};
 }
 
@@ -51,9 +53,11 @@ void infer_select_and_scatter(InferContext& c) {
   c.check_dtype();
   const Combine combine = combine_of(c.attrs<WindowAttrs>());
   if (combine != Combine::Max && combine != Combine::Min) c.fail("bad combine", "select_and_scatter takes Max or Min");
-  if (c.dtype(1) != c.dtype(0)) c.fail("dtype mismatch", "x and source must have one dtype", "convert one: cast(source, x.dtype())");
+  if (c.dtype(1) != c.dtype(0))
+    c.fail("dtype mismatch", "x and source must have one dtype", "convert one: cast(source, x.dtype())");
   const Shape grid = window_grid(c);
-  if (!(c.shape(1) == grid)) c.fail("shape mismatch", fmt::format("the source needs one element for each window: {}", to_string(grid)));
+  if (!(c.shape(1) == grid))
+    c.fail("shape mismatch", fmt::format("the source needs one element for each window: {}", to_string(grid)));
   c.out() = c.in(0);
 }
 
@@ -99,7 +103,8 @@ Tensor sum_window_gradient(const Tensor& ct, const Shape& x, const WindowAttrs& 
 void reduce_window_vjp(VjpContext& c) {
   const auto& a = c.attrs_as<WindowAttrs>();
   switch (combine_of(a)) {
-    case Combine::Sum: return c.set(0, sum_window_gradient(c.ct(), c.in_type(0).shape, a));
+    case Combine::Sum:
+      return c.set(0, sum_window_gradient(c.ct(), c.in_type(0).shape, a));
     case Combine::Prod: {  // the product of the window's other elements, place by place
       const Tensor& x = c.in(0);
       const Shape& grid = c.out_type().shape;
@@ -119,7 +124,8 @@ void reduce_window_vjp(VjpContext& c) {
       });
       return c.set(0, gradient);
     }
-    default: return c.set(0, select_and_scatter(c.in(0), c.ct(), a));
+    default:
+      return c.set(0, select_and_scatter(c.in(0), c.ct(), a));
   }
 }
 
@@ -161,15 +167,24 @@ Cost window_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::
   return cost;
 }
 
-WindowAttrs window(Combine combine, Ints size, Ints strides = {}, Ints low = {}, Ints high = {}, Ints base = {}, Ints dilation = {}) {
+WindowAttrs window(Combine combine, Ints size, Ints strides = {}, Ints low = {}, Ints high = {}, Ints base = {},
+                   Ints dilation = {}) {
   const size_t n = size.size();
   const auto filled = [n](Ints list, int64_t value) { return list.empty() ? Ints(n, value) : list; };
-  return {size, filled(strides, 1), filled(low, 0), filled(high, 0), filled(base, 1), filled(dilation, 1), static_cast<int64_t>(combine)};
+  return {size,
+          filled(strides, 1),
+          filled(low, 0),
+          filled(high, 0),
+          filled(base, 1),
+          filled(dilation, 1),
+          static_cast<int64_t>(combine)};
 }
 
 std::vector<Sample> window_samples() {
   std::vector<Sample> samples;
-  const auto add = [&](Shape shape, const WindowAttrs& attrs) { samples.push_back({.inputs = {{f32, shape}}, .attrs = Attrs(attrs)}); };
+  const auto add = [&](Shape shape, const WindowAttrs& attrs) {
+    samples.push_back({.inputs = {{f32, shape}}, .attrs = Attrs(attrs)});
+  };
   for (Combine combine : {Combine::Sum, Combine::Prod, Combine::Max, Combine::Min}) {
     add({7}, window(combine, {3}));
     add({7}, window(combine, {3}, {2}, {1}, {1}));
@@ -201,15 +216,31 @@ std::vector<Sample> select_samples() {
 
 namespace ops {
 
-constinit const Op reduce_window = define(OpId::reduce_window, OpClass::Reduction, {.doc = "combines the elements of each window (StableHLO)",
-                               .operands = "x", .precision = PrecisionClass::Full, .attrs = &attr_type<WindowAttrs>(),
-                               .infer = infer_reduce_window, .vjp = reduce_window_vjp, .reads = {.in = 1}, .cost = window_cost,
-                               .samples = window_samples, .dtypes = kNumbers});
-constinit const Op select_and_scatter = define(OpId::select_and_scatter, OpClass::Reduction, {
-                               .doc = "adds source where each window has its largest or smallest element (StableHLO)", .operands = "x source",
-                               .precision = PrecisionClass::Full, .attrs = &attr_type<WindowAttrs>(), .min_inputs = 2, .max_inputs = 2,
-                               .infer = infer_select_and_scatter, .vjp = select_and_scatter_vjp, .reads = {.in = 1}, .cost = window_cost,
-                               .samples = select_samples, .dtypes = kNumbers});
+constinit const Op reduce_window = define(OpId::reduce_window, OpClass::Reduction,
+                                          {.doc = "combines the elements of each window (StableHLO)",
+                                           .operands = "x",
+                                           .precision = PrecisionClass::Full,
+                                           .attrs = &attr_type<WindowAttrs>(),
+                                           .infer = infer_reduce_window,
+                                           .vjp = reduce_window_vjp,
+                                           .reads = {.in = 1},
+                                           .cost = window_cost,
+                                           .samples = window_samples,
+                                           .dtypes = kNumbers});
+constinit const Op select_and_scatter =
+    define(OpId::select_and_scatter, OpClass::Reduction,
+           {.doc = "adds source where each window has its largest or smallest element (StableHLO)",
+            .operands = "x source",
+            .precision = PrecisionClass::Full,
+            .attrs = &attr_type<WindowAttrs>(),
+            .min_inputs = 2,
+            .max_inputs = 2,
+            .infer = infer_select_and_scatter,
+            .vjp = select_and_scatter_vjp,
+            .reads = {.in = 1},
+            .cost = window_cost,
+            .samples = select_samples,
+            .dtypes = kNumbers});
 
 }  // namespace ops
 

@@ -6,9 +6,11 @@ namespace hone {
 
 class WindowWalk {
  public:
-  WindowWalk(const WindowAttrs& attrs, const Shape& x, const Shape& grid) : attrs_(attrs), x_(x.numbers()), grid_(grid.numbers()) {}
+  WindowWalk(const WindowAttrs& attrs, const Shape& x, const Shape& grid)
+      : attrs_(attrs), x_(x.numbers()), grid_(grid.numbers()) {}
 
-  /// Calls f(offset into x) for each element of window number `index`, in the window's row-major order; padding is skipped.
+  /// Calls f(offset into x) for each element of window number `index`, in the window's row-major order; padding is
+  /// skipped.
   template <class F>
   void for_each(int64_t index, F f) const {
     Ints corner = grid_;

@@ -27,13 +27,18 @@ void copy_padded(float* to, const float* from, int64_t c) {
   std::fill(to + c, to + padded(c), 0.0F);
 }
 
-/// Two sums a channel over blocks of rows, folded as a tree: first(begin, rows, a, b) computes a block's, join(a, b, rows, a2, b2, rows2)
-/// adds those of the rows behind. The result lies at the front of the scratch memory.
+/// Two sums a channel over blocks of rows, folded as a tree: first(begin, rows, a, b) computes a block's, join(a, b,
+/// rows, a2, b2, rows2) adds those of the rows behind. The result lies at the front of the scratch memory.
 class ChannelTree {
  public:
   ChannelTree(int64_t rows, int64_t c)
-      : rows_(rows), width_(padded(c)), blocks_((rows + kReduceRows - 1) / kReduceRows), size_(subtree(blocks_, kReduceGroup)),
-        groups_((blocks_ + size_ - 1) / size_), slots_(stack_levels(size_)), sums_(groups_ * slots_ * 2 * width_) {}
+      : rows_(rows),
+        width_(padded(c)),
+        blocks_((rows + kReduceRows - 1) / kReduceRows),
+        size_(subtree(blocks_, kReduceGroup)),
+        groups_((blocks_ + size_ - 1) / size_),
+        slots_(stack_levels(size_)),
+        sums_(groups_ * slots_ * 2 * width_) {}
 
   template <class First, class Join>
   void run(First first, Join join) {
@@ -75,7 +80,8 @@ class ChannelTree {
         fold(slot(group, depth - 2), slot(group, depth - 1), starts[depth - 2], starts[depth - 1], block + 1, join);
       }
     }
-    for (; depth > 1; --depth) fold(slot(group, depth - 2), slot(group, depth - 1), starts[depth - 2], starts[depth - 1], end, join);
+    for (; depth > 1; --depth)
+      fold(slot(group, depth - 2), slot(group, depth - 1), starts[depth - 2], starts[depth - 1], end, join);
   }
 
   int64_t rows_, width_, blocks_, size_, groups_, slots_;
@@ -88,7 +94,8 @@ struct Extents {
 };
 
 /// y = (x - shift) factor + offset, parameters padded.
-void normalise(const Extents& e, const float* x, const float* shift, const float* factor, const float* offset, float* y) {
+void normalise(const Extents& e, const float* x, const float* shift, const float* factor, const float* offset,
+               float* y) {
   parallel_for(
       e.rows, row_grain(e.c),
       [&](int64_t begin, int64_t end) {
@@ -107,7 +114,8 @@ void run_training(const KernelCall& call) {
         kernels().nn.channel_stats({x + row * e.c, x + e.total, rows, e.c}, mean, m2);
       },
       [&](float* mean, float* m2, int64_t rows, const float* other_mean, const float* other_m2, int64_t other_rows) {
-        kernels().nn.join_stats(mean, m2, static_cast<double>(rows), other_mean, other_m2, static_cast<double>(other_rows), e.c);
+        kernels().nn.join_stats(mean, m2, static_cast<double>(rows), other_mean, other_m2,
+                                static_cast<double>(other_rows), e.c);
       });
   const int64_t width = padded(e.c);
   const Scratch<float> parameters(2 * width);
@@ -141,7 +149,8 @@ void run_inference(const KernelCall& call) {
 void run_grad(const KernelCall& call) {
   const Extents e(call.in_shape(0));
   const int64_t width = padded(e.c);
-  const float *x = call.in<float>(0), *scale = call.in<float>(1), *variance = call.in<float>(3), *ct = call.in<float>(4);
+  const float *x = call.in<float>(0), *scale = call.in<float>(1), *variance = call.in<float>(3),
+              *ct = call.in<float>(4);
   const Scratch<float> parameters(5 * width);
   float *mean = parameters.data(), *rstd = mean + width, *a = rstd + width, *b = a + width, *factor = b + width;
   std::fill(mean, mean + 5 * width, 0.0F);
@@ -155,7 +164,8 @@ void run_grad(const KernelCall& call) {
   const auto combine = kernels().reduce[math::kReduceSum][static_cast<int>(f32)].combine;
   sums.run(
       [&](int64_t row, int64_t rows, float* dscale, float* doffset) {
-        kernels().nn.channel_grad_sums({x + row * e.c, x + e.total, rows, e.c}, ct + row * e.c, ct + e.total, mean, rstd, dscale, doffset);
+        kernels().nn.channel_grad_sums({x + row * e.c, x + e.total, rows, e.c}, ct + row * e.c, ct + e.total, mean,
+                                       rstd, dscale, doffset);
       },
       [&](float* dscale, float* doffset, int64_t, const float* other_dscale, const float* other_doffset, int64_t) {
         combine(dscale, other_dscale, e.c);
@@ -172,7 +182,8 @@ void run_grad(const KernelCall& call) {
       e.rows, row_grain(e.c),
       [&](int64_t begin, int64_t end) {
         const ChannelRows rows{x + begin * e.c, x + e.total, end - begin, e.c};
-        kernels().nn.channel_grad(rows, ct + begin * e.c, ct + e.total, mean, rstd, a, b, factor, dx + begin * e.c, dx + end * e.c);
+        kernels().nn.channel_grad(rows, ct + begin * e.c, ct + e.total, mean, rstd, a, b, factor, dx + begin * e.c,
+                                  dx + end * e.c);
       },
       1);
 }
@@ -180,8 +191,10 @@ void run_grad(const KernelCall& call) {
 }  // namespace
 
 void install_cpu_batch_norm() {
-  add_kernels(ops::batch_norm_training, {{.name = "cpu.batch_norm", .refuses = refuses, .run = run_fused<run_training>}});
-  add_kernels(ops::batch_norm_inference, {{.name = "cpu.batch_norm", .refuses = refuses, .run = run_fused<run_inference>}});
+  add_kernels(ops::batch_norm_training,
+              {{.name = "cpu.batch_norm", .refuses = refuses, .run = run_fused<run_training>}});
+  add_kernels(ops::batch_norm_inference,
+              {{.name = "cpu.batch_norm", .refuses = refuses, .run = run_fused<run_inference>}});
   add_kernels(ops::batch_norm_grad, {{.name = "cpu.batch_norm_grad", .refuses = refuses, .run = run_fused<run_grad>}});
 }
 

@@ -9,7 +9,9 @@
 
 namespace hone {
 
-inline const char* refuses_wide(const KernelQuery& query) { return query.inputs[0].dtype() == f64 ? "f64 runs as its decomposition" : nullptr; }
+inline const char* refuses_wide(const KernelQuery& query) {
+  return query.inputs[0].dtype() == f64 ? "f64 runs as its decomposition" : nullptr;
+}
 
 /// The kernel proper, in f32.
 template <void (*kRun)(const KernelCall&)>

@@ -49,7 +49,8 @@ void run_max_pool_grad(const KernelCall& call) {
   float* dx = call.out<float>();
   const int64_t samples = call.in_shape(0)[0].number(), in = s.h * s.w * s.c, out = s.oh * s.ow * s.c;
   if (in == 0) return;
-  // Rows of windows that do not overlap can be split too; the elements between and below them belong to nobody and are zeroed first.
+  // Rows of windows that do not overlap can be split too; the elements between and below them belong to nobody and are
+  // zeroed first.
   const bool apart = s.kh <= s.sh;
   const int64_t rows = apart ? s.oh : 1;
   const auto first_row = [&](int64_t i) { return i == 0 ? 0 : i == s.oh ? s.h : std::min(s.h, i * s.sh - s.top); };
@@ -59,15 +60,20 @@ void run_max_pool_grad(const KernelCall& call) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t sample = i / rows, row = i % rows;
           float* image = dx + sample * in;
-          if (apart) std::fill(image + first_row(row) * s.w * s.c, image + first_row(row + 1) * s.w * s.c, 0.0F);
-          else std::fill_n(image, in, 0.0F);
+          if (apart)
+            std::fill(image + first_row(row) * s.w * s.c, image + first_row(row + 1) * s.w * s.c, 0.0F);
+          else
+            std::fill_n(image, in, 0.0F);
           kernels().nn.max_pool_grad(s, x + sample * in, ct + sample * out, image, row, apart ? row + 1 : s.oh);
         }
       },
       1);
 }
 
-const char* refuses_avg_grad(const KernelQuery& query) { return query.attrs.as<PoolAttrs>().shape.rank() > 4 ? "three spatial axes run as their decomposition" : refuses_wide(query); }
+const char* refuses_avg_grad(const KernelQuery& query) {
+  return query.attrs.as<PoolAttrs>().shape.rank() > 4 ? "three spatial axes run as their decomposition"
+                                                      : refuses_wide(query);
+}
 
 void run_avg_pool_grad(const KernelCall& call) {
   const PoolShape s = pool_shape(call.attrs.as<PoolAttrs>(), call.out_shape(), call.in_shape(0));
@@ -77,16 +83,21 @@ void run_avg_pool_grad(const KernelCall& call) {
   if (row == 0) return;
   parallel_for(
       call.out_shape()[0].number() * s.h, grain(row),
-      [&](int64_t begin, int64_t end) { kernels().nn.avg_pool_grad(s, ct, ct_end, dx, dx + end * row, begin, end); }, 1);
+      [&](int64_t begin, int64_t end) { kernels().nn.avg_pool_grad(s, ct, ct_end, dx, dx + end * row, begin, end); },
+      1);
 }
 
 }  // namespace
 
 void install_cpu_pooling() {
-  add_kernels(ops::max_pool, {{.name = "cpu.max_pool", .refuses = refuses, .run = run_fused<run_pool<&math::NnKernels::max_pool>>}});
-  add_kernels(ops::avg_pool, {{.name = "cpu.avg_pool", .refuses = refuses, .run = run_fused<run_pool<&math::NnKernels::avg_pool>>}});
-  add_kernels(ops::max_pool_grad, {{.name = "cpu.max_pool_grad", .refuses = refuses, .run = run_fused<run_max_pool_grad>}});
-  add_kernels(ops::avg_pool_grad, {{.name = "cpu.avg_pool_grad", .refuses = refuses_avg_grad, .run = run_fused<run_avg_pool_grad>}});
+  add_kernels(ops::max_pool,
+              {{.name = "cpu.max_pool", .refuses = refuses, .run = run_fused<run_pool<&math::NnKernels::max_pool>>}});
+  add_kernels(ops::avg_pool,
+              {{.name = "cpu.avg_pool", .refuses = refuses, .run = run_fused<run_pool<&math::NnKernels::avg_pool>>}});
+  add_kernels(ops::max_pool_grad,
+              {{.name = "cpu.max_pool_grad", .refuses = refuses, .run = run_fused<run_max_pool_grad>}});
+  add_kernels(ops::avg_pool_grad,
+              {{.name = "cpu.avg_pool_grad", .refuses = refuses_avg_grad, .run = run_fused<run_avg_pool_grad>}});
 }
 
 }  // namespace hone

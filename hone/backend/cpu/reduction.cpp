@@ -24,7 +24,8 @@ using math::kReduceRows;
 constexpr int64_t kGrain = 32768;  // elements that are worth a thread
 
 int kind_of(const Op& op) {
-  const Op* const kinds[] = {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max, &ops::reduce_min, &ops::reduce_and, &ops::reduce_or};
+  const Op* const kinds[] = {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max,
+                             &ops::reduce_min, &ops::reduce_and,  &ops::reduce_or};
   return static_cast<int>(std::find(std::begin(kinds), std::end(kinds), &op) - std::begin(kinds));
 }
 
@@ -41,13 +42,14 @@ struct Pass {
   void fold(std::byte* parts, int64_t count, int64_t n) const {
     const int64_t bytes = n * accumulator;
     for (int64_t step = 1; step < count; step *= 2) {
-      for (int64_t i = 0; i + step < count; i += 2 * step) kernels.combine(parts + i * bytes, parts + (i + step) * bytes, n);
+      for (int64_t i = 0; i + step < count; i += 2 * step)
+        kernels.combine(parts + i * bytes, parts + (i + step) * bytes, n);
     }
   }
 
   void rows(int64_t outer, int64_t extent) const {
-    constexpr int64_t kPart = kReduceBlock * kReduceGroup;
-    const int64_t parts = pieces(extent, kPart);
+    const int64_t part = kReduceBlock * subtree(outer * pieces(extent, kReduceBlock), kReduceGroup),
+                  parts = pieces(extent, part);
     if (parts == 1) {
       parallel_for(
           outer, std::max<int64_t>(1, kGrain / extent),
@@ -59,11 +61,12 @@ struct Pass {
     }
     const Scratch<std::byte> partial(outer * parts * accumulator);
     parallel_for(
-        outer * parts, 1,
+        outer * parts, std::max<int64_t>(1, kGrain / part),
         [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            const int64_t from = i % parts * kPart;
-            kernels.row(x + (i / parts * extent + from) * item, std::min(kPart, extent - from), partial.data() + i * accumulator);
+            const int64_t from = i % parts * part;
+            kernels.row(x + (i / parts * extent + from) * item, std::min(part, extent - from),
+                        partial.data() + i * accumulator);
           }
         },
         1);
@@ -75,7 +78,8 @@ struct Pass {
   }
 
   void columns(int64_t outer, int64_t extent, int64_t inner) const {
-    const int64_t tiles = pieces(inner, kReduceColumns), part_rows = kReduceRows * subtree(outer * tiles * pieces(extent, kReduceRows), kReduceGroup);
+    const int64_t tiles = pieces(inner, kReduceColumns),
+                  part_rows = kReduceRows * subtree(outer * tiles * pieces(extent, kReduceRows), kReduceGroup);
     const int64_t parts = pieces(extent, part_rows);
     const Scratch<std::byte> partial(parts == 1 ? 0 : outer * parts * inner * accumulator);
     std::byte* const to = parts == 1 ? result : partial.data();
@@ -84,7 +88,8 @@ struct Pass {
         outer * parts * tiles, std::max<int64_t>(1, kGrain / work),
         [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            const int64_t column = i % tiles * kReduceColumns, row = i / tiles % parts * part_rows, block = i / tiles / parts;
+            const int64_t column = i % tiles * kReduceColumns, row = i / tiles % parts * part_rows,
+                          block = i / tiles / parts;
             const std::byte* from = x + ((block * extent + row) * inner + column) * item;
             kernels.columns(from, std::min(part_rows, extent - row), inner, std::min(kReduceColumns, inner - column),
                             to + (i / tiles * inner + column) * accumulator);
@@ -122,10 +127,13 @@ void run_step(int kind, DType dtype, const ReduceStep& step, const void* x, void
   const DType accumulator = compute_type(dtype);
   if (step.outer * step.inner == 0) return;
   if (step.extent == 0) return fill_empty(kind, accumulator, result, step.outer * step.inner);
-  const Pass pass{kernels().reduce[kind][static_cast<int>(dtype)], static_cast<int64_t>(size_of(dtype)), static_cast<int64_t>(size_of(accumulator)),
-                  static_cast<const std::byte*>(x), static_cast<std::byte*>(result)};
-  if (step.inner == 1) pass.rows(step.outer, step.extent);
-  else pass.columns(step.outer, step.extent, step.inner);
+  const Pass pass{kernels().reduce[kind][static_cast<int>(dtype)], static_cast<int64_t>(size_of(dtype)),
+                  static_cast<int64_t>(size_of(accumulator)), static_cast<const std::byte*>(x),
+                  static_cast<std::byte*>(result)};
+  if (step.inner == 1)
+    pass.rows(step.outer, step.extent);
+  else
+    pass.columns(step.outer, step.extent, step.inner);
 }
 
 void run_reduce(const KernelCall& call) {
@@ -153,12 +161,13 @@ void run_reduce(const KernelCall& call) {
 
 // --- argmax, argmin ---
 
-
 template <class S, bool kLargest>
 int64_t best_of(const S* x, int64_t extent, int64_t stride) {
   const auto at = [&](int64_t i) {
-    if constexpr (std::is_same_v<S, Float16> || std::is_same_v<S, BFloat16>) return to_float(x[i * stride]);
-    else return x[i * stride];
+    if constexpr (std::is_same_v<S, Float16> || std::is_same_v<S, BFloat16>)
+      return to_float(x[i * stride]);
+    else
+      return x[i * stride];
   };
   int64_t best = 0;
   auto value = at(0);
@@ -180,7 +189,8 @@ void run_arg(const KernelCall& call) {
     const T* x = call.in<T>(0);
     int64_t* out = call.out<int64_t>();
     parallel_for(call.outputs[0].size(), std::max<int64_t>(1, kGrain / extent), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = best_of<T, kLargest>(x + i / inner * extent * inner + i % inner, extent, inner);
+      for (int64_t i = begin; i < end; ++i)
+        out[i] = best_of<T, kLargest>(x + i / inner * extent * inner + i % inner, extent, inner);
     });
   });
 }
@@ -188,7 +198,8 @@ void run_arg(const KernelCall& call) {
 }  // namespace
 
 void install_cpu_reductions() {
-  for (const Op* op : {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max, &ops::reduce_min, &ops::reduce_and, &ops::reduce_or}) {
+  for (const Op* op :
+       {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max, &ops::reduce_min, &ops::reduce_and, &ops::reduce_or}) {
     add_kernels(*op, {{.name = "cpu.reduce", .run = run_reduce}});
   }
   add_kernels(ops::argmax, {{.name = "cpu.argmax", .run = run_arg<true>}});

@@ -36,7 +36,9 @@ void run_softmax(const KernelCall& call) {
   const Rows r = rows_of(call.in_shape(0), call.attrs.as<AxisAttrs>().axis);
   const float* x = call.in<float>(0);
   float* y = call.out<float>();
-  for_rows(r, [&](int64_t begin, int64_t end) { (kernels().nn.*kRows)(x + begin * r.n, y + begin * r.n, end - begin, r.n); });
+  for_rows(r, [&](int64_t begin, int64_t end) {
+    (kernels().nn.*kRows)(x + begin * r.n, y + begin * r.n, end - begin, r.n);
+  });
 }
 void run_softmax_grad(const KernelCall& call) {
   const Rows r = rows_of(call.in_shape(0), call.attrs.as<AxisAttrs>().axis);
@@ -58,8 +60,8 @@ void run_layer_norm(const KernelCall& call) {
   const float *x = call.in<float>(0), *scale = call.in<float>(1), *offset = call.in<float>(2);
   float *y = call.out<float>(0), *mean = call.out<float>(1), *rstd = call.out<float>(2);
   for_rows(r, [&](int64_t begin, int64_t end) {
-    kernels().nn.layer_norm(x + begin * r.n, scale, offset, y + begin * r.n, mean + begin, rstd + begin, end - begin, r.n,
-                            static_cast<float>(a.epsilon));
+    kernels().nn.layer_norm(x + begin * r.n, scale, offset, y + begin * r.n, mean + begin, rstd + begin, end - begin,
+                            r.n, static_cast<float>(a.epsilon));
   });
 }
 void run_rms_norm(const KernelCall& call) {
@@ -75,7 +77,8 @@ void run_rms_norm(const KernelCall& call) {
 // Each block of rows leaves its sums of dscale and doffset, [blocks][2 n], which then fold as a tree.
 void run_layer_norm_grad(const KernelCall& call) {
   const Rows r = rows_of(call.in_shape(0), call.attrs.as<NormAttrs>().axis);
-  const float *x = call.in<float>(0), *scale = call.in<float>(1), *mean = call.in<float>(2), *rstd = call.in<float>(3), *ct = call.in<float>(4);
+  const float *x = call.in<float>(0), *scale = call.in<float>(1), *mean = call.in<float>(2), *rstd = call.in<float>(3),
+              *ct = call.in<float>(4);
   float* dx = call.out<float>(0);
   const int64_t blocks = (r.rows + kReduceRows - 1) / kReduceRows, size = subtree(blocks, kReduceGroup);
   const int64_t groups = (blocks + size - 1) / size, slots = stack_levels(size), width = 2 * r.n;
@@ -90,15 +93,18 @@ void run_layer_norm_grad(const KernelCall& call) {
           for (int64_t block = group * size; block < std::min(blocks, (group + 1) * size); ++block) {
             const int64_t row = block * kReduceRows, rows = std::min(kReduceRows, r.rows - row);
             float* to = stack + depth++ * width;
-            kernels().nn.layer_norm_grad(x + row * r.n, scale, mean + row, rstd + row, ct + row * r.n, dx + row * r.n, to, to + r.n, rows, r.n);
-            for (int64_t n = ++done; n % 2 == 0; n /= 2, --depth) combine(stack + (depth - 2) * width, stack + (depth - 1) * width, width);
+            kernels().nn.layer_norm_grad(x + row * r.n, scale, mean + row, rstd + row, ct + row * r.n, dx + row * r.n,
+                                         to, to + r.n, rows, r.n);
+            for (int64_t n = ++done; n % 2 == 0; n /= 2, --depth)
+              combine(stack + (depth - 2) * width, stack + (depth - 1) * width, width);
           }
           for (; depth > 1; --depth) combine(stack + (depth - 2) * width, stack + (depth - 1) * width, width);
         }
       },
       1);
   for (int64_t step = 1; step < groups; step *= 2) {
-    for (int64_t i = 0; i + step < groups; i += 2 * step) combine(sums.data() + i * slots * width, sums.data() + (i + step) * slots * width, width);
+    for (int64_t i = 0; i + step < groups; i += 2 * step)
+      combine(sums.data() + i * slots * width, sums.data() + (i + step) * slots * width, width);
   }
   std::copy_n(sums.data(), r.n, call.out<float>(1));
   std::copy_n(sums.data() + r.n, r.n, call.out<float>(2));
@@ -113,8 +119,9 @@ void read_labels(const Tensor& labels, int64_t classes, int64_t* to) {
     if constexpr (std::is_integral_v<T>) {
       const T* from = reinterpret_cast<const T*>(labels.mutable_bytes());
       for (int64_t i = 0; i < labels.size(); ++i) {
-        const bool inside = std::is_unsigned_v<T> ? static_cast<uint64_t>(from[i]) < static_cast<uint64_t>(classes)
-                                                  : static_cast<int64_t>(from[i]) >= 0 && static_cast<int64_t>(from[i]) < classes;
+        const bool inside = std::is_unsigned_v<T>
+                                ? static_cast<uint64_t>(from[i]) < static_cast<uint64_t>(classes)
+                                : static_cast<int64_t>(from[i]) >= 0 && static_cast<int64_t>(from[i]) < classes;
         to[i] = inside ? static_cast<int64_t>(from[i]) : -1;
       }
     }
@@ -138,7 +145,8 @@ void run_cross_entropy_grad(const KernelCall& call) {
   const float *x = call.in<float>(0), *total = call.in<float>(2), *ct = call.in<float>(3);
   float* dx = call.out<float>();
   for_rows(r, [&](int64_t begin, int64_t end) {
-    kernels().nn.cross_entropy_grad(x + begin * r.n, labels.data() + begin, total + begin, ct + begin, dx + begin * r.n, end - begin, r.n);
+    kernels().nn.cross_entropy_grad(x + begin * r.n, labels.data() + begin, total + begin, ct + begin, dx + begin * r.n,
+                                    end - begin, r.n);
   });
 }
 
@@ -167,19 +175,22 @@ void run_lstm(const KernelCall& call) {
   parallel_for(
       batch, std::max<int64_t>(1, kCellGrain / std::max<int64_t>(n, 1)),
       [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) kernels().nn.lstm_cell(gates + 4 * i * n, c + i * n, h + i * n, next + i * n, n);
+        for (int64_t i = begin; i < end; ++i)
+          kernels().nn.lstm_cell(gates + 4 * i * n, c + i * n, h + i * n, next + i * n, n);
       },
       1);
 }
 void run_lstm_grad(const KernelCall& call) {
   const int64_t batch = call.in_shape(1)[0].number(), n = call.in_shape(1)[1].number();
-  const float *gates = call.in<float>(0), *c = call.in<float>(1), *next = call.in<float>(2), *ct_h = call.in<float>(3), *ct_c = call.in<float>(4);
+  const float *gates = call.in<float>(0), *c = call.in<float>(1), *next = call.in<float>(2), *ct_h = call.in<float>(3),
+              *ct_c = call.in<float>(4);
   float *dgates = call.out<float>(0), *dc = call.out<float>(1);
   parallel_for(
       batch, std::max<int64_t>(1, kCellGrain / std::max<int64_t>(n, 1)),
       [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          kernels().nn.lstm_cell_grad(gates + 4 * i * n, c + i * n, next + i * n, ct_h + i * n, ct_c + i * n, dgates + 4 * i * n, dc + i * n, n);
+          kernels().nn.lstm_cell_grad(gates + 4 * i * n, c + i * n, next + i * n, ct_h + i * n, ct_c + i * n,
+                                      dgates + 4 * i * n, dc + i * n, n);
         }
       },
       1);
@@ -191,7 +202,8 @@ void run_gru(const KernelCall& call) {
   parallel_for(
       batch, std::max<int64_t>(1, kCellGrain / std::max<int64_t>(n, 1)),
       [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) kernels().nn.gru_cell(x + 3 * i * n, r + 3 * i * n, h + i * n, next + i * n, n);
+        for (int64_t i = begin; i < end; ++i)
+          kernels().nn.gru_cell(x + 3 * i * n, r + 3 * i * n, h + i * n, next + i * n, n);
       },
       1);
 }
@@ -199,20 +211,34 @@ void run_gru(const KernelCall& call) {
 }  // namespace
 
 void install_cpu_rows() {
-  add_kernels(ops::softmax, {{.name = "cpu.softmax", .refuses = refuses_softmax, .run = run_fused<run_softmax<&math::NnKernels::softmax>>,
+  add_kernels(ops::softmax, {{.name = "cpu.softmax",
+                              .refuses = refuses_softmax,
+                              .run = run_fused<run_softmax<&math::NnKernels::softmax>>,
                               .in_place = true}});
-  add_kernels(ops::log_softmax, {{.name = "cpu.log_softmax", .refuses = refuses_softmax,
-                                  .run = run_fused<run_softmax<&math::NnKernels::log_softmax>>, .in_place = true}});
-  add_kernels(ops::softmax_grad, {{.name = "cpu.softmax_grad", .refuses = refuses_softmax, .run = run_fused<run_softmax_grad>, .in_place = true}});
+  add_kernels(ops::log_softmax, {{.name = "cpu.log_softmax",
+                                  .refuses = refuses_softmax,
+                                  .run = run_fused<run_softmax<&math::NnKernels::log_softmax>>,
+                                  .in_place = true}});
+  add_kernels(
+      ops::softmax_grad,
+      {{.name = "cpu.softmax_grad", .refuses = refuses_softmax, .run = run_fused<run_softmax_grad>, .in_place = true}});
   add_kernels(ops::layer_norm, {{.name = "cpu.layer_norm", .refuses = refuses_norm, .run = run_fused<run_layer_norm>}});
-  add_kernels(ops::layer_norm_grad, {{.name = "cpu.layer_norm_grad", .refuses = refuses_norm, .run = run_fused<run_layer_norm_grad>}});
+  add_kernels(ops::layer_norm_grad,
+              {{.name = "cpu.layer_norm_grad", .refuses = refuses_norm, .run = run_fused<run_layer_norm_grad>}});
   add_kernels(ops::rms_norm, {{.name = "cpu.rms_norm", .refuses = refuses_norm, .run = run_fused<run_rms_norm>}});
-  add_kernels(ops::cross_entropy, {{.name = "cpu.cross_entropy", .refuses = refuses_norm, .run = run_fused<run_cross_entropy>}});
-  add_kernels(ops::cross_entropy_grad, {{.name = "cpu.cross_entropy_grad", .refuses = refuses_norm, .run = run_fused<run_cross_entropy_grad>}});
-  add_kernels(ops::dropout, {{.name = "cpu.dropout", .refuses = refuses_wide, .run = run_fused<run_dropout>, .in_place = true}});
-  add_kernels(ops::lstm_cell, {{.name = "cpu.lstm_cell", .refuses = refuses_wide, .run = run_fused<run_lstm>, .in_place = true}});
-  add_kernels(ops::lstm_cell_grad, {{.name = "cpu.lstm_cell_grad", .refuses = refuses_wide, .run = run_fused<run_lstm_grad>, .in_place = true}});
-  add_kernels(ops::gru_cell, {{.name = "cpu.gru_cell", .refuses = refuses_wide, .run = run_fused<run_gru>, .in_place = true}});
+  add_kernels(ops::cross_entropy,
+              {{.name = "cpu.cross_entropy", .refuses = refuses_norm, .run = run_fused<run_cross_entropy>}});
+  add_kernels(ops::cross_entropy_grad,
+              {{.name = "cpu.cross_entropy_grad", .refuses = refuses_norm, .run = run_fused<run_cross_entropy_grad>}});
+  add_kernels(ops::dropout,
+              {{.name = "cpu.dropout", .refuses = refuses_wide, .run = run_fused<run_dropout>, .in_place = true}});
+  add_kernels(ops::lstm_cell,
+              {{.name = "cpu.lstm_cell", .refuses = refuses_wide, .run = run_fused<run_lstm>, .in_place = true}});
+  add_kernels(
+      ops::lstm_cell_grad,
+      {{.name = "cpu.lstm_cell_grad", .refuses = refuses_wide, .run = run_fused<run_lstm_grad>, .in_place = true}});
+  add_kernels(ops::gru_cell,
+              {{.name = "cpu.gru_cell", .refuses = refuses_wide, .run = run_fused<run_gru>, .in_place = true}});
 }
 
 }  // namespace hone

@@ -8,7 +8,8 @@ namespace hone {
 template <class T>
 class Scratch {
  public:
-  explicit Scratch(int64_t count) : bytes_(static_cast<size_t>(count > 0 ? count : 1) * sizeof(T)), data_(static_cast<T*>(pool_allocate(bytes_))) {}
+  explicit Scratch(int64_t count)
+      : bytes_(static_cast<size_t>(count > 0 ? count : 1) * sizeof(T)), data_(static_cast<T*>(pool_allocate(bytes_))) {}
   ~Scratch() { pool_free(data_, bytes_); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -20,8 +21,8 @@ class Scratch {
   T* data_;
 };
 
-/// Blocks that a thread folds by itself: a whole subtree of at most `limit` (a power of two), smaller where there are few blocks. The size
-/// does not change the tree, hence no bits.
+/// Blocks that a thread folds by itself: a whole subtree of at most `limit` (a power of two), smaller where there are
+/// few blocks. The size does not change the tree, hence no bits.
 inline int64_t subtree(int64_t blocks, int64_t limit) {
   while (limit > 1 && blocks < 16 * limit) limit /= 2;
   return limit;

@@ -1,5 +1,5 @@
-// reduce_window and select_and_scatter over any window: loops over elements, in parallel over windows or samples. Pooling, the common
-// case, has vector loops of its own (pooling.cpp).
+// reduce_window and select_and_scatter over any window: loops over elements, in parallel over windows or samples.
+// Pooling, the common case, has vector loops of its own (pooling.cpp).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,14 +57,15 @@ void reduce_windows(const KernelCall& call) {
   const WindowWalk walk(attrs, call.in_shape(0), call.out_shape());
   const T* x = call.in<T>(0);
   T* out = call.out<T>();
-  parallel_for(call.outputs[0].size(), std::max<int64_t>(1, kGrain / window_size(attrs)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T acc = start<kCombine, T>();
-      bool any = false;
-      walk.for_each(i, [&](int64_t at) { acc = join<kCombine>(acc, x[at]), any = true; });
-      out[i] = any || kCombine != Combine::Sum ? acc : T(0);
-    }
-  });
+  parallel_for(call.outputs[0].size(), std::max<int64_t>(1, kGrain / window_size(attrs)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   T acc = start<kCombine, T>();
+                   bool any = false;
+                   walk.for_each(i, [&](int64_t at) { acc = join<kCombine>(acc, x[at]), any = true; });
+                   out[i] = any || kCombine != Combine::Sum ? acc : T(0);
+                 }
+               });
 }
 
 void run_reduce_window(const KernelCall& call) {
@@ -73,17 +74,23 @@ void run_reduce_window(const KernelCall& call) {
     using T = decltype(kind);
     if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
       switch (static_cast<Combine>(call.attrs.as<WindowAttrs>().combine)) {
-        case Combine::Sum: return reduce_windows<Combine::Sum, T>(call);
-        case Combine::Prod: return reduce_windows<Combine::Prod, T>(call);
-        case Combine::Max: return reduce_windows<Combine::Max, T>(call);
-        default: return reduce_windows<Combine::Min, T>(call);
+        case Combine::Sum:
+          return reduce_windows<Combine::Sum, T>(call);
+        case Combine::Prod:
+          return reduce_windows<Combine::Prod, T>(call);
+        case Combine::Max:
+          return reduce_windows<Combine::Max, T>(call);
+        default:
+          return reduce_windows<Combine::Min, T>(call);
       }
     }
   });
 }
 
 // Windows of different samples touch different elements only if the window does not reach along axis 0.
-bool samples_are_apart(const WindowAttrs& a) { return !a.window.empty() && a.window[0] == 1 && a.strides[0] == 1 && a.low[0] == 0 && a.base_dilation[0] == 1; }
+bool samples_are_apart(const WindowAttrs& a) {
+  return !a.window.empty() && a.window[0] == 1 && a.strides[0] == 1 && a.low[0] == 0 && a.base_dilation[0] == 1;
+}
 
 template <class T>
 void select_and_scatter(const KernelCall& call) {
@@ -97,7 +104,8 @@ void select_and_scatter(const KernelCall& call) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t best = -1;
       walk.for_each(i, [&](int64_t at) {
-        if (best < 0 || (x[best] == x[best] && (x[at] != x[at] || (largest ? x[at] > x[best] : x[at] < x[best])))) best = at;
+        if (best < 0 || (x[best] == x[best] && (x[at] != x[at] || (largest ? x[at] > x[best] : x[at] < x[best]))))
+          best = at;
       });
       if (best >= 0) out[best] = wrapping(out[best], source[i], false);
     }
@@ -106,7 +114,8 @@ void select_and_scatter(const KernelCall& call) {
   if (windows == 0 || !samples_are_apart(attrs)) return scatter(0, windows);
   const int64_t samples = call.in_shape(1)[0].number(), each = windows / samples;
   parallel_for(
-      samples, std::max<int64_t>(1, kGrain / (each * window_size(attrs))), [&](int64_t begin, int64_t end) { scatter(begin * each, end * each); }, 1);
+      samples, std::max<int64_t>(1, kGrain / (each * window_size(attrs))),
+      [&](int64_t begin, int64_t end) { scatter(begin * each, end * each); }, 1);
 }
 
 void run_select_and_scatter(const KernelCall& call) {

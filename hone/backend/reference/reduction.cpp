@@ -22,21 +22,28 @@ using Wide = std::conditional_t<kHalf<T>, float, T>;
 
 template <class T>
 Wide<T> load(T x) {
-  if constexpr (kHalf<T>) return to_float(x);
-  else return x;
+  if constexpr (kHalf<T>)
+    return to_float(x);
+  else
+    return x;
 }
 template <class T>
 T store(Wide<T> x) {
-  if constexpr (std::is_same_v<T, Float16>) return to_float16(x);
-  else if constexpr (std::is_same_v<T, BFloat16>) return to_bfloat16(x);
-  else return x;
+  if constexpr (std::is_same_v<T, Float16>)
+    return to_float16(x);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return to_bfloat16(x);
+  else
+    return x;
 }
 
 /// Integers wrap.
 template <class T, class F>
 T wrapped(T a, T b, F f) {
-  if constexpr (std::is_floating_point_v<T>) return f(a, b);
-  else return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+  if constexpr (std::is_floating_point_v<T>)
+    return f(a, b);
+  else
+    return static_cast<T>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
 }
 
 struct Sum {
@@ -64,8 +71,10 @@ struct Extremum {
   template <class T>
   static T start() {
     using L = std::numeric_limits<T>;
-    if constexpr (L::has_infinity) return kLargest ? static_cast<T>(-L::infinity()) : L::infinity();
-    else return kLargest ? L::lowest() : L::max();
+    if constexpr (L::has_infinity)
+      return kLargest ? static_cast<T>(-L::infinity()) : L::infinity();
+    else
+      return kLargest ? L::lowest() : L::max();
   }
   template <class T>
   static T join(T a, T b) {
@@ -154,8 +163,13 @@ void run_reduce(const KernelCall& call) {
         std::vector<A> next;
         for (int64_t i = 0; i < step.outer * step.inner; ++i) {
           const A* from = values.data() + i / step.inner * step.extent * step.inner + i % step.inner;
-          if (step.extent == 0) next.push_back(std::is_same_v<Op, Sum> ? A(0) : std::is_same_v<T, bool> && std::is_same_v<Op, And> ? A(1) : Op::template start<A>());
-          else next.push_back(step.inner == 1 ? reduce_row<Op>(from, step.extent) : reduce_column<Op>(from, step.extent, step.inner));
+          if (step.extent == 0)
+            next.push_back(std::is_same_v<Op, Sum>                              ? A(0)
+                           : std::is_same_v<T, bool> && std::is_same_v<Op, And> ? A(1)
+                                                                                : Op::template start<A>());
+          else
+            next.push_back(step.inner == 1 ? reduce_row<Op>(from, step.extent)
+                                           : reduce_column<Op>(from, step.extent, step.inner));
         }
         values = std::move(next);
       }
@@ -210,10 +224,14 @@ void reduce_windows(const KernelCall& call) {
 
 void run_reduce_window(const KernelCall& call) {
   switch (static_cast<Combine>(call.attrs.as<WindowAttrs>().combine)) {
-    case Combine::Sum: return reduce_windows<Sum>(call);
-    case Combine::Prod: return reduce_windows<Prod>(call);
-    case Combine::Max: return reduce_windows<Extremum<true>>(call);
-    default: return reduce_windows<Extremum<false>>(call);
+    case Combine::Sum:
+      return reduce_windows<Sum>(call);
+    case Combine::Prod:
+      return reduce_windows<Prod>(call);
+    case Combine::Max:
+      return reduce_windows<Extremum<true>>(call);
+    default:
+      return reduce_windows<Extremum<false>>(call);
   }
 }
 
