@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-namespace hone::log {
+namespace hone::logging {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"error", "warning", "info", "debug"};
@@ -73,4 +73,4 @@ void write(Level level, std::string_view message) {
   }
 }
 
-}  // namespace hone::log
+}  // namespace hone::logging

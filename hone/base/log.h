@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-namespace hone::log {
+namespace hone::logging {
 
 enum class Level { kError, kWarning, kInfo, kDebug };
 
@@ -30,4 +30,4 @@ inline void warning(std::string_view message) { write(Level::kWarning, message);
 inline void info(std::string_view message) { write(Level::kInfo, message); }
 inline void debug(std::string_view message) { write(Level::kDebug, message); }
 
-}  // namespace hone::log
+}  // namespace hone::logging

@@ -12,18 +12,18 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-void collect(log::Level level, std::string_view message, void* lines) {
-  static_cast<Lines*>(lines)->push_back(std::string(log::name(level)) + "|" + std::string(message));
+void collect(logging::Level level, std::string_view message, void* lines) {
+  static_cast<Lines*>(lines)->push_back(std::string(logging::name(level)) + "|" + std::string(message));
 }
 
 class Log : public testing::Test {
  protected:
-  Log() { log::set_sink(collect, &lines_); }
+  Log() { logging::set_sink(collect, &lines_); }
   ~Log() override {
-    log::set_sink(nullptr);
-    log::set_level(before_);
+    logging::set_sink(nullptr);
+    logging::set_level(before_);
   }
-  const log::Level before_ = log::level();
+  const logging::Level before_ = logging::level();
   Lines lines_;
 };
 
@@ -31,20 +31,20 @@ TEST_F(Log, DropsWhatIsAboveItsLevel) {
   const Lines all = {"error|e", "warning|w", "info|i", "debug|d"};
   for (size_t level = 0; level < all.size(); ++level) {
     lines_.clear();
-    log::set_level(static_cast<log::Level>(level));
-    log::error("e");
-    log::warning("w");
-    log::info("i");
-    log::debug("d");
+    logging::set_level(static_cast<logging::Level>(level));
+    logging::error("e");
+    logging::warning("w");
+    logging::info("i");
+    logging::debug("d");
     EXPECT_EQ(lines_, Lines(all.begin(), all.begin() + static_cast<ptrdiff_t>(level) + 1));
-    EXPECT_TRUE(log::enabled(static_cast<log::Level>(level)));
+    EXPECT_TRUE(logging::enabled(static_cast<logging::Level>(level)));
   }
 }
 
 TEST_F(Log, WritesOneLineToStderr) {
-  log::set_sink(nullptr);
+  logging::set_sink(nullptr);
   testing::internal::CaptureStderr();
-  log::error("the file\nis gone");
+  logging::error("the file\nis gone");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "hone: error: the file\n  is gone\n");
 }
 
@@ -52,7 +52,7 @@ TEST_F(Log, ThreadsWriteWholeMessages) {
   std::vector<std::thread> writers;
   for (int i = 0; i < 4; ++i) {
     writers.emplace_back([] {
-      for (int j = 0; j < 100; ++j) log::error("message");
+      for (int j = 0; j < 100; ++j) logging::error("message");
     });
   }
   for (std::thread& writer : writers) writer.join();
@@ -68,7 +68,7 @@ TEST(LogDeathTest, TheEnvironmentSetsTheLevel) {
     setenv("HONE_LOG", c.value, 1);  // before the child starts
     EXPECT_EXIT(
         {
-          log::info("text");
+          logging::info("text");
           std::_Exit(0);
         },
         testing::ExitedWithCode(0), c.output);

@@ -41,7 +41,7 @@ int threads_from(const char* variable) {
   const char* end = text + std::strlen(text);
   const auto [rest, error] = std::from_chars(text, end, count);
   if (error == std::errc() && count >= 1 && count <= kMaxThreads && (rest == end || *rest == ',')) return count;
-  log::warning(std::string(variable) + "=" + text + " is not a number of threads (1 to 1024); it is ignored");
+  logging::warning(std::string(variable) + "=" + text + " is not a number of threads (1 to 1024); it is ignored");
   return 0;
 }
 

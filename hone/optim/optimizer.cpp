@@ -105,7 +105,7 @@ void Optimizer::State::check(const std::vector<Tensor>& gradients, const std::ve
                                          .details = {"variables: " + missing},
                                          .fix = "compute the loss from these variables inside the tape's scope"});
   }
-  log::warning(fmt::format("the loss does not depend on these variables, so they are not trained: {}", missing));
+  logging::warning(fmt::format("the loss does not depend on these variables, so they are not trained: {}", missing));
   warned = true;
 }
 

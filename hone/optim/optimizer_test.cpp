@@ -34,11 +34,11 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& expect
 struct Warnings {
   std::vector<std::string> lines;
   Warnings() {
-    log::set_sink(
-        [](log::Level, std::string_view text, void* self) { static_cast<Warnings*>(self)->lines.emplace_back(text); },
+    logging::set_sink(
+        [](logging::Level, std::string_view text, void* self) { static_cast<Warnings*>(self)->lines.emplace_back(text); },
         this);
   }
-  ~Warnings() { log::set_sink(nullptr); }
+  ~Warnings() { logging::set_sink(nullptr); }
 };
 
 TEST(SGD, PlainStepSubtractsRateTimesGradient) {
