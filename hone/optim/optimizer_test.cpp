@@ -34,9 +34,9 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& expect
 struct Warnings {
   std::vector<std::string> lines;
   Warnings() {
-    logging::set_sink(
-        [](logging::Level, std::string_view text, void* self) { static_cast<Warnings*>(self)->lines.emplace_back(text); },
-        this);
+    logging::set_sink([](logging::Level, std::string_view text,
+                         void* self) { static_cast<Warnings*>(self)->lines.emplace_back(text); },
+                      this);
   }
   ~Warnings() { logging::set_sink(nullptr); }
 };
@@ -249,9 +249,9 @@ TEST(Optimizer, ConfigMakesItAgain) {
   for (const Optimizer& optimizer : optimizers) {
     EXPECT_EQ(optimizer_from_config(optimizer.config()).config(), optimizer.config()) << to_json(optimizer.config());
   }
-  EXPECT_EQ(
-      to_json(Adam().config()),
-      R"({"type": "Adam", "learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-07, "weight_decay": 0.0})");
+  EXPECT_EQ(to_json(Adam().config()),
+            R"({"type": "Adam", "learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-07, )"
+            R"("weight_decay": 0.0})");
   EXPECT_EQ(*AdamW().config().find("weight_decay"), Config(0.004));
 }
 

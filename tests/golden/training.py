@@ -4,8 +4,8 @@
     python tests/golden/training.py keras    # needs keras and jax
     python tests/golden/training.py torch    # needs torch
 
-Writes tests/golden/training_<library>.json beside itself; hone/nn/training_golden_test.cpp compares Hone with it. Inputs come from a
-fixed generator, so that a new run changes only what the library changed.
+Writes tests/golden/training_<library>.json beside itself; hone/nn/training_golden_test.cpp compares Hone
+with it. Inputs come from a fixed generator, so that a new run changes only what the library changed.
 """
 import json
 import os
@@ -21,7 +21,8 @@ SHAPES = [[3, 4], [5]]
 
 def array(x, dtype=np.float32):
     x = np.asarray(x, dtype)
-    return {"shape": list(x.shape), "dtype": str(x.dtype), "values": [float(str(v)) if x.dtype.kind == "f" else v.item() for v in x.ravel()]}
+    values = [float(str(v)) if x.dtype.kind == "f" else v.item() for v in x.ravel()]
+    return {"shape": list(x.shape), "dtype": str(x.dtype), "values": values}
 
 
 def starts():
@@ -74,7 +75,8 @@ KERAS_OPTIMIZERS = [
     {"type": "Adam", "learning_rate": 0.01},
     {"type": "Adam", "learning_rate": 0.01, "beta_1": 0.8, "beta_2": 0.95, "epsilon": 1e-3, "weight_decay": 0.02},
     {"type": "AdamW", "learning_rate": 0.01},
-    {"type": "AdamW", "learning_rate": {"type": "CosineDecay", "initial_learning_rate": 0.1, "decay_steps": 4}, "weight_decay": 0.1},
+    {"type": "AdamW", "learning_rate": {"type": "CosineDecay", "initial_learning_rate": 0.1, "decay_steps": 4},
+     "weight_decay": 0.1},
 ]
 SCHEDULES = [
     {"initial_learning_rate": 0.1, "decay_steps": 10},
@@ -89,9 +91,12 @@ def keras_vectors():
     import keras
 
     def optimizer(config):
-        options = {k: v for k, v in config.items() if k != "type"}
+        def without_type(table):
+            return {k: v for k, v in table.items() if k != "type"}
+
+        options = without_type(config)
         if isinstance(options["learning_rate"], dict):
-            options["learning_rate"] = keras.optimizers.schedules.CosineDecay(**{k: v for k, v in options["learning_rate"].items() if k != "type"})
+            options["learning_rate"] = keras.optimizers.schedules.CosineDecay(**without_type(options["learning_rate"]))
         made = getattr(keras.optimizers, config["type"])(**options)
         variables = [keras.Variable(v) for v in starts()]
         after = []
@@ -148,7 +153,8 @@ def keras_vectors():
             made.update_state(y_true, y_pred, weight)
             results.append(float(made.result()))
             weight = None
-        return {"config": {"type": kind, **options}, "y_true": array(y_true, y_true.dtype), "y_pred": array(y_pred), "results": results}
+        return {"config": {"type": kind, **options}, "y_true": array(y_true, y_true.dtype), "y_pred": array(y_pred),
+                "results": results}
 
     metrics = [
         metric("SparseCategoricalAccuracy", p["labels"], p["logits"]),
@@ -162,8 +168,10 @@ def keras_vectors():
         metric("MeanSquaredError", p["bits"], p["logits"]),
         metric("MeanAbsoluteError", p["bits"], p["logits"]),
     ]
-    weighted = [{**metric("SparseCategoricalAccuracy", p["labels"], p["logits"], p["weight"]), "first_weight": array(p["weight"])},
-                {**metric("MeanSquaredError", p["bits"], p["logits"], p["weight"]), "first_weight": array(p["weight"])}]
+    weighted = [metric("SparseCategoricalAccuracy", p["labels"], p["logits"], p["weight"]),
+                metric("MeanSquaredError", p["bits"], p["logits"], p["weight"])]
+    for entry in weighted:
+        entry["first_weight"] = array(p["weight"])
     return {"library": f"keras {keras.__version__}", **shared(), "optimizers": [optimizer(c) for c in KERAS_OPTIMIZERS],
             "schedules": [schedule(s) for s in SCHEDULES], "losses": losses, "metrics": metrics + weighted}
 
@@ -190,7 +198,8 @@ def torch_vectors():
         x = torch.tensor(y_pred, requires_grad=True)
         value = function(x, torch.tensor(y_true))
         value.backward()
-        return {"config": config, "y_true": array(y_true, y_true.dtype), "y_pred": array(y_pred), "value": array(value.item()), "gradient": array(x.grad)}
+        return {"config": config, "y_true": array(y_true, y_true.dtype), "y_pred": array(y_pred), "value": array(value.item()),
+                "gradient": array(x.grad)}
 
     labels = p["labels"].astype(np.int64)
     return {
@@ -198,17 +207,22 @@ def torch_vectors():
         "optimizers": [
             optimizer(lambda v: torch.optim.SGD(v, 0.1), {"type": "SGD", "learning_rate": 0.1}),
             optimizer(lambda v: torch.optim.SGD(v, 0.1, momentum=0.9), {"type": "SGD", "learning_rate": 0.1, "momentum": 0.9}),
-            optimizer(lambda v: torch.optim.SGD(v, 0.1, momentum=0.9, nesterov=True), {"type": "SGD", "learning_rate": 0.1, "momentum": 0.9, "nesterov": True}),
+            optimizer(lambda v: torch.optim.SGD(v, 0.1, momentum=0.9, nesterov=True),
+                      {"type": "SGD", "learning_rate": 0.1, "momentum": 0.9, "nesterov": True}),
             optimizer(lambda v: torch.optim.Adam(v, 0.01), {"type": "Adam", "learning_rate": 0.01, "epsilon": 1e-8}),
-            optimizer(lambda v: torch.optim.AdamW(v, 0.01), {"type": "AdamW", "learning_rate": 0.01, "epsilon": 1e-8, "weight_decay": 0.01}),
+            optimizer(lambda v: torch.optim.AdamW(v, 0.01),
+                      {"type": "AdamW", "learning_rate": 0.01, "epsilon": 1e-8, "weight_decay": 0.01}),
         ],
         "losses": [
             loss(functional.mse_loss, {"type": "MeanSquaredError"}, p["bits"], p["logits"]),
             loss(functional.l1_loss, {"type": "MeanAbsoluteError"}, p["bits"], p["logits"]),
-            loss(functional.binary_cross_entropy_with_logits, {"type": "BinaryCrossentropy", "from_logits": True}, p["bits"], p["logits"]),
-            loss(functional.cross_entropy, {"type": "SparseCategoricalCrossentropy", "from_logits": True}, labels, p["logits"]),
+            loss(functional.binary_cross_entropy_with_logits, {"type": "BinaryCrossentropy", "from_logits": True},
+                 p["bits"], p["logits"]),
+            loss(functional.cross_entropy, {"type": "SparseCategoricalCrossentropy", "from_logits": True},
+                 labels, p["logits"]),
             loss(lambda x, y: functional.cross_entropy(x, y, label_smoothing=0.1),
-                 {"type": "CategoricalCrossentropy", "from_logits": True, "label_smoothing": 0.1}, p["one_hot"], p["logits"]),
+                 {"type": "CategoricalCrossentropy", "from_logits": True, "label_smoothing": 0.1},
+                 p["one_hot"], p["logits"]),
         ],
     }
 
