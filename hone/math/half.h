@@ -66,13 +66,13 @@ template <class V, class H>
   using U = typename V::template Rebind<unsigned>;
   int64_t i = 0;
   for (; i + V::kLanes <= n; i += V::kLanes) float_of_bits<H>(load_u16(U(), &from[i].bits)).store(to + i);
-  for (; i < n; ++i) to[i] = half_to_float(from[i]);
+  for (int rest = static_cast<int>(n - i), k = 0; k < rest; ++k) to[i + k] = half_to_float(from[i + k]);
 }
 template <class V, class H>
 [[gnu::noinline]] void floats_to_halves(const float* from, H* to, int64_t n) {
   int64_t i = 0;
   for (; i + V::kLanes <= n; i += V::kLanes) store_u16(bits_of_float<H>(V::load(from + i)), &to[i].bits);
-  for (; i < n; ++i) to[i] = float_to_half<H>(from[i]);
+  for (int rest = static_cast<int>(n - i), k = 0; k < rest; ++k) to[i + k] = float_to_half<H>(from[i + k]);
 }
 
 }  // namespace hone::math::HONE_LEVEL

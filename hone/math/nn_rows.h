@@ -116,26 +116,31 @@ inline void cross_entropy_grad_rows(const float* logits, const int64_t* labels, 
   }
 }
 
-// The words of 16 blocks at a time; lane-wise, so that compilers vectorise.
-inline void philox_words(uint64_t key, uint64_t counter, uint32_t (&words)[64]) {
+inline uint32_t high_product(uint32_t a, uint32_t b) { return static_cast<uint32_t>((uint64_t{a} * b) >> 32); }
+
+// The words of 16 blocks at a time (base/philox.h). The inner loop in this form, and not unrolled, becomes vectors.
+inline void philox_words(uint64_t key, uint64_t counter, uint32_t* __restrict words) {
   constexpr int kBlocks = 16;
-  uint32_t c0[kBlocks], c1[kBlocks], c2[kBlocks], c3[kBlocks];
+  uint32_t c[4][kBlocks];
   for (int i = 0; i < kBlocks; ++i) {
     const uint64_t at = counter + static_cast<uint64_t>(i);
-    c0[i] = static_cast<uint32_t>(at), c1[i] = static_cast<uint32_t>(at >> 32), c2[i] = 0, c3[i] = 0;
+    c[0][i] = static_cast<uint32_t>(at), c[1][i] = static_cast<uint32_t>(at >> 32), c[2][i] = c[3][i] = 0;
   }
   auto k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
   for (int round = 0; round < 10; ++round) {
+#pragma GCC unroll 1
     for (int i = 0; i < kBlocks; ++i) {
-      const uint64_t first = uint64_t{0xD2511F53} * c0[i], second = uint64_t{0xCD9E8D57} * c2[i];
-      const uint32_t next0 = static_cast<uint32_t>(second >> 32) ^ c1[i] ^ k0,
-                     next2 = static_cast<uint32_t>(first >> 32) ^ c3[i] ^ k1;
-      c0[i] = next0, c1[i] = static_cast<uint32_t>(second), c2[i] = next2, c3[i] = static_cast<uint32_t>(first);
+      const uint32_t x = c[0][i], z = c[2][i];
+      const uint32_t next_x = high_product(z, 0xCD9E8D57U) ^ c[1][i] ^ k0,
+                     next_z = high_product(x, 0xD2511F53U) ^ c[3][i] ^ k1;
+      c[1][i] = z * 0xCD9E8D57U, c[3][i] = x * 0xD2511F53U;
+      c[0][i] = next_x, c[2][i] = next_z;
     }
     k0 += 0x9E3779B9, k1 += 0xBB67AE85;
   }
-  for (int i = 0; i < kBlocks; ++i)
-    words[4 * i] = c0[i], words[4 * i + 1] = c1[i], words[4 * i + 2] = c2[i], words[4 * i + 3] = c3[i];
+  for (int i = 0; i < kBlocks; ++i) {
+    for (int word = 0; word < 4; ++word) words[4 * i + word] = c[word][i];
+  }
 }
 
 inline void dropout_array(const float* x, float* y, int64_t begin, int64_t end, uint64_t key, uint64_t counter,

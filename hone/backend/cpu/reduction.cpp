@@ -178,6 +178,16 @@ int64_t best_of(const S* x, int64_t extent, int64_t stride) {
   return best;
 }
 
+// Contiguous elements: the extremum by vectors, then its first place.
+template <class T, bool kLargest>
+int64_t best_of_row(const T* x, int64_t n) {
+  const math::ReduceKernels& extremum =
+      kernels().reduce[kLargest ? math::kReduceMax : math::kReduceMin][static_cast<int>(dtype_of<T>())];
+  T best;
+  extremum.row(x, n, &best);
+  return std::find_if(x, x + n, [best](T value) { return best == best ? value == best : value != value; }) - x;
+}
+
 template <bool kLargest>
 void run_arg(const KernelCall& call) {
   const Shape& shape = call.in_shape(0);
@@ -189,8 +199,15 @@ void run_arg(const KernelCall& call) {
     const T* x = call.in<T>(0);
     int64_t* out = call.out<int64_t>();
     parallel_for(call.outputs[0].size(), std::max<int64_t>(1, kGrain / extent), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
+      for (int64_t i = begin; i < end; ++i) {
+        if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+          if (inner == 1 && extent >= 16) {
+            out[i] = best_of_row<T, kLargest>(x + i * extent, extent);
+            continue;
+          }
+        }
         out[i] = best_of<T, kLargest>(x + i / inner * extent * inner + i % inner, extent, inner);
+      }
     });
   });
 }
