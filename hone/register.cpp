@@ -1,7 +1,9 @@
 // The only place that names concrete back ends.
 #include "hone/backend/cpu/install.h"
+#include "hone/backend/cpu/isa.h"
 #include "hone/backend/reference/install.h"
 #include "hone/function/evaluate.h"
+#include "hone/register.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -28,5 +30,7 @@ void install_defaults() {
   install_reference_reductions();
   install_reference_windows();
 }
+
+const char* instruction_set() { return name(isa_level()); }
 
 }  // namespace hone
