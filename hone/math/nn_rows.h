@@ -118,8 +118,9 @@ inline void cross_entropy_grad_rows(const float* logits, const int64_t* labels, 
 
 inline uint32_t high_product(uint32_t a, uint32_t b) { return static_cast<uint32_t>((uint64_t{a} * b) >> 32); }
 
-// The words of 16 blocks at a time (base/philox.h). The inner loop in this form, and not unrolled, becomes vectors.
-inline void philox_words(uint64_t key, uint64_t counter, uint32_t* __restrict words) {
+// The words of 16 blocks at a time (base/philox.h). The inner loop in this form, not unrolled and not inlined,
+// becomes vectors.
+[[gnu::noinline]] inline void philox_words(uint64_t key, uint64_t counter, uint32_t* __restrict words) {
   constexpr int kBlocks = 16;
   uint32_t c[4][kBlocks];
   for (int i = 0; i < kBlocks; ++i) {
@@ -148,8 +149,10 @@ inline void dropout_array(const float* x, float* y, int64_t begin, int64_t end, 
   for (int64_t i = begin; i < end; i += 64) {
     uint32_t words[64];
     philox_words(key, counter + static_cast<uint64_t>(i / 4), words);
-    const int n = static_cast<int>(end - i < 64 ? end - i : 64);
-    for (int k = 0; k < n; ++k) y[i + k] = words[k] >= threshold ? x[i + k] * scale : 0.0F;
+    walk_vectors(end - i < 64 ? end - i : 64, [&](int64_t k, auto access) {
+      const auto kept = Vec<uint32_t>::load(words + k) >= Vec<uint32_t>(threshold);
+      access.store(select(kept, access.load(x + i + k) * F32(scale), F32(0.0F)), y + i + k);
+    });
   }
 }
 
