@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hone/backend/cpu/box.h"
+#include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/cpu/movement.h"
 #include "hone/base/parallel.h"
@@ -107,6 +108,9 @@ void convert(const KernelCall& call) {
 void install_cpu_creation() {
   add_kernels(ops::iota, {{.name = "cpu.iota", .run = iota}});
   add_kernels(ops::rng_bit_generator, {{.name = "cpu.philox", .run = rng_bit_generator}});
+}
+
+void install_cpu_convert() {
   add_kernels(ops::convert, {{.name = "cpu.convert", .run = convert, .reads_strides = true}});
 }
 
