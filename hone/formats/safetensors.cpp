@@ -252,7 +252,8 @@ SafeTensorsPieces safetensors_pieces(const NamedTensors& tensors, const Metadata
   check_names(tensors, metadata);
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return size_of(tensors[i].second.dtype()); });
+  std::ranges::sort(order, {},
+                    [&](size_t i) { return std::pair(-static_cast<int>(size_of(tensors[i].second.dtype())), i); });
   SafeTensorsPieces pieces;
   std::vector<uint64_t> begins(tensors.size());
   uint64_t at = 0;
