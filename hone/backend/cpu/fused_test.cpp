@@ -192,6 +192,15 @@ TEST(Dropout, KeepsTheExpectedShareAndScales) {
   EXPECT_THROW(dropout(x, random::state(1), 1), Error);
 }
 
+TEST(Embedding, LooksUpIdsOfAnyShapeFromBothEndsAndClamps) {
+  const Tensor table = Tensor::from(std::vector<float>{0, 1, 10, 11, 20, 21}, {3, 2});
+  const Tensor ids = Tensor::from(std::vector<int32_t>{2, 0, -1, 7, 1, -9}, {2, 3});
+  const Tensor rows = embedding(table, ids);
+  EXPECT_EQ(rows.shape(), (Shape{2, 3, 2}));
+  EXPECT_EQ(rows.to_vector<float>(), (std::vector<float>{20, 21, 0, 1, 20, 21, 20, 21, 10, 11, 0, 1}));
+  EXPECT_THROW(embedding(table, zeros({2})), Error);
+}
+
 TEST(Update, MatchesKerasFormulas) {
   const Tensor p = Tensor::of<float>({1}), g = Tensor::of<float>({0.5F}), v = Tensor::of<float>({0.2F}),
                lr = Tensor(0.1F);

@@ -79,11 +79,12 @@ void join(Ints& extents, Ints& a, Ints& b) {
     if (a[i - 1] != a[i] * extents[i] || b[i - 1] != b[i] * extents[i]) continue;
     extents[i - 1] *= extents[i];
     extents.erase(i);
-    for (Ints* strides : {&a, &b}) {
-      if (strides == &b && &a == &b) break;
-      (*strides)[i - 1] = (*strides)[i];
-      strides->erase(i);
-    }
+    const auto drop = [i](Ints& strides) {
+      strides[i - 1] = strides[i];
+      strides.erase(i);
+    };
+    drop(a);
+    if (&a != &b) drop(b);
   }
 }
 
