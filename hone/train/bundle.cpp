@@ -4,6 +4,7 @@
 #include <map>
 
 #include "hone/base/error.h"
+#include "hone/function/tape.h"
 #include "hone/formats/json.h"
 #include "hone/formats/safetensors.h"
 #include "hone/ops/creation.h"
@@ -124,7 +125,7 @@ Arrays arrays_of(const formats::SafeTensors& file) {
 }
 
 // Makes the variables by one call on zeros.
-void build(Model& model) {
+void build_variables(Model& model) {
   const NoGradScope quiet;
   model(zeros(model.input_type().shape, model.input_type().dtype));
 }
@@ -169,7 +170,7 @@ Model Model::load(const std::string& path, Location location) {
   if (const Config* names = description.find("class_names")) {
     for (const Config& item : names->as_array("class_names")) model.state_->class_names.push_back(item.as_string("class_names"));
   }
-  build(model);
+  build_variables(model);
   Arrays arrays = arrays_of(file);
   assign(model.named_variables(), "", arrays, path);
   if (const Config* compiled = description.find("compile")) {
@@ -181,11 +182,7 @@ Model Model::load(const std::string& path, Location location) {
     }
     model.compile(options);
     if (!arrays.empty()) {
-      std::vector<std::pair<std::string, Variable>> trainable;
-      for (const auto& [name, variable] : model.named_variables()) {
-        if (variable.trainable()) trainable.emplace_back(name, variable);
-      }
-      options.optimizer.build(trainable);
+      options.optimizer.build(named_trainable_variables(model));
       assign(options.optimizer.named_variables(), kOptimizer, arrays, path);
     }
   }

@@ -59,7 +59,10 @@ struct Trainer {
     const Tensor output = forward(batch[0], true);
     check(batch[1], output);
     const Tensor loss = state.compile.loss(batch[1], output, weight);
-    if (variables.empty()) variables = model.trainable_variables();
+    if (variables.empty()) {
+      variables = model.trainable_variables();
+      state.compile.optimizer.build(named_trainable_variables(model));  // slots are saved under the variables' paths
+    }
     state.compile.optimizer.apply_gradients(tape.gradient(loss, variables), variables, location);
     update_metrics(batch[1], output, loss, weight);
   }

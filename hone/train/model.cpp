@@ -5,6 +5,7 @@
 #include "hone/base/error.h"
 #include "hone/function/tape.h"
 #include "hone/ops/creation.h"
+#include "hone/ops/kernel.h"
 #include "hone/ops/movement.h"
 #include "hone/train/model_state.h"
 #include "hone/train/sequential.h"
@@ -51,6 +52,12 @@ double multiply_adds(const Layer& layer, const Tensor& x) {
   CostCounter counter;
   layer(x);
   return counter.total;
+}
+
+std::vector<std::pair<std::string, Variable>> named_trainable_variables(const Layer& layer) {
+  std::vector<std::pair<std::string, Variable>> variables = layer.named_variables();
+  std::erase_if(variables, [](const auto& named) { return !named.second.trainable(); });
+  return variables;
 }
 
 Model::Model(const Layer& layer) : Layer(layer.impl()), state_(std::make_shared<State>()) {}

@@ -107,6 +107,9 @@ class Sequential : public Model {
   explicit Sequential(std::vector<Layer> layers);
 };
 
+/// Trainable variables with their paths in the model.
+std::vector<std::pair<std::string, Variable>> named_trainable_variables(const Layer& layer);
+
 /// Multiply-adds of the library ops (products, convolutions) of one call.
 double multiply_adds(const Layer& layer, const Tensor& x);
 

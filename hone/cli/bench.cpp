@@ -1,0 +1,76 @@
+// `hone bench SUITE`: the workloads of bench/peers/README.md.
+#include <fmt/format.h>
+#include <sched.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "hone/base/error.h"
+#include "hone/base/parallel.h"
+#include "hone/cli/bench_report.h"
+#include "hone/cli/output.h"
+#include "hone/cli/verbs.h"
+
+namespace hone::cli {
+namespace {
+
+// As the peers do: the process may use the first n of its CPUs.
+void limit_cpus(int count) {
+  cpu_set_t allowed, chosen;
+  CPU_ZERO(&allowed);
+  CPU_ZERO(&chosen);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (int cpu = 0, taken = 0; cpu < CPU_SETSIZE && taken < count; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    CPU_SET(cpu, &chosen);
+    ++taken;
+  }
+  sched_setaffinity(0, sizeof chosen, &chosen);
+}
+
+void check(const BenchOptions& options) {
+  if (options.mode != "eager") {
+    throw Error(Code::kUnsupported, fmt::format("mode '{}' is not served by this version", options.mode), "use --mode eager");
+  }
+  if (options.dtype != "f32") {
+    throw Error(Code::kUnsupported, fmt::format("dtype '{}' is not served by the benchmarks of this version", options.dtype), "use --dtype f32");
+  }
+}
+
+void run(const BenchOptions& options, bool json) {
+  check(options);
+  limit_cpus(options.threads);
+  set_threads(options.threads);
+  BenchReport report(options);
+  if (options.suite == "ops") bench_ops(report);
+  else if (options.suite == "w7") bench_kernels(report);
+  else bench_network(options.suite, report);
+  std::fputs(json ? (to_json(report.document()) + "\n").c_str() : report.table().c_str(), stdout);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<BenchOptions>();
+  auto json = std::make_shared<bool>(false);
+  CLI::App* verb = app.add_subcommand("bench", "time a workload: ops (small operations), w1 to w6 (networks), w7 (kernels)");
+  verb->add_option("SUITE", options->suite, "ops, w1, w2, w3, w4, w5, w6 or w7")->required()->check(CLI::IsMember({"ops", "w1", "w2", "w3", "w4", "w5", "w6", "w7"}));
+  verb->add_option("--mode", options->mode, "eager")->capture_default_str();
+  verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
+  verb->add_option("--threads", options->threads, "threads and CPUs to use")->capture_default_str()->check(CLI::Range(1, 1024));
+  verb->add_option("--only", options->only, "only results whose name contains this");
+  verb->add_option("--seconds", options->seconds, "time to spend on each result")->capture_default_str()->check(CLI::PositiveNumber);
+  verb->add_flag("--json", *json, "one JSON document on stdout");
+  verb->footer("Examples:\n  hone bench w3 --threads 2\n  hone bench w1 --only infer --seconds 1 --json");
+  verb->callback([=, &exit_code] {
+    try {
+      run(*options, *json);
+      exit_code = kOk;
+    } catch (...) {
+      exit_code = report_exception();
+    }
+  });
+}
+
+}  // namespace hone::cli

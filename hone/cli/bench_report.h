@@ -1,0 +1,46 @@
+// Timing of benchmarks and the document they print (bench/peers/README.md has the schema).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hone/base/config.h"
+
+namespace hone::cli {
+
+struct BenchOptions {
+  std::string suite;
+  std::string mode = "eager";
+  std::string dtype = "f32";
+  int threads = 2;
+  std::string only;
+  double seconds = 4;
+};
+
+/// Runs steps for a while each and keeps their times.
+class BenchReport {
+ public:
+  explicit BenchReport(BenchOptions options) : options_(std::move(options)) {}
+  bool wants(const std::string& name) const { return name.find(options_.only) != std::string::npos; }
+  /// Calls step() until the time is spent; the first call is reported apart. Further keys go into the result.
+  void time(const std::string& name, const std::function<void()>& step, Config::Table extra = {});
+  /// Something that takes nanoseconds: time per call over many.
+  void small(const std::string& name, const std::function<void()>& step, int calls = 1000);
+  Config document() const;
+  /// A table for people.
+  std::string table() const;
+
+ private:
+  void measure(const std::string& name, const std::string& unit, double scale, const std::function<void()>& step, Config::Table extra);
+  BenchOptions options_;
+  Config::Array results_;
+};
+
+void bench_ops(BenchReport& report);
+void bench_kernels(BenchReport& report);
+/// w1 to w6.
+void bench_network(const std::string& suite, BenchReport& report);
+
+}  // namespace hone::cli

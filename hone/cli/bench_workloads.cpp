@@ -1,0 +1,148 @@
+// The workloads themselves; models and sizes as in bench/peers/README.md.
+#include <string_view>
+
+#include "hone/base/probe.h"
+#include "hone/cli/bench_report.h"
+#include "hone/function/tape.h"
+#include "hone/hone.h"
+
+namespace hone::cli {
+namespace {
+
+namespace apps = nn::applications;
+
+Tensor random_normal(const Shape& shape) { return random::normal(random::state(nn::next_random_key()), shape).second; }
+Tensor random_labels(int64_t n, int64_t classes) {
+  return cast(floor(random::uniform(random::state(nn::next_random_key()), {n}, 0, static_cast<double>(classes)).second), i64);
+}
+
+// Sums the time of ops, and of those that a library served.
+class LibraryShare final : public ProbeSink {
+ public:
+  void span(const Span& span) override {
+    if (span.category == "op" && span.detail.starts_with("onednn")) library += span.end_ns - span.begin_ns;
+    if (span.category == "bench") total += span.end_ns - span.begin_ns;
+  }
+  void allocation(int64_t, size_t) override {}
+  int64_t library = 0, total = 0;
+};
+
+double library_share(const std::function<void()>& step) {
+  constexpr int kSteps = 5;
+  step();
+  LibraryShare sink;
+  ProbeSink* former = probe::set_sink(&sink);
+  for (int i = 0; i < kSteps; ++i) {
+    const probe::Scope span("bench", "step");
+    step();
+  }
+  probe::set_sink(former);
+  return static_cast<double>(sink.library) / static_cast<double>(std::max<int64_t>(1, sink.total));
+}
+
+void train(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x, const Tensor& y) {
+  if (!report.wants(name)) return;
+  const optim::SGD optimizer({.learning_rate = 0.01, .momentum = 0.9});
+  const nn::SparseCategoricalCrossentropy loss_fn({.from_logits = true});
+  model(x);
+  const std::vector<Variable> variables = model.trainable_variables();
+  int64_t parameters = 0;
+  for (const Variable& variable : variables) parameters += variable.size();
+  const auto step = [&] {
+    GradientTape tape;
+    const Tensor loss = loss_fn(y, model(x, {.training = true}));
+    optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+    (void)loss.item<float>();
+  };
+  const double share = library_share(step);
+  report.time(name, step, {{"parameters", parameters}, {"library_share", share}});
+}
+
+void infer(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x) {
+  if (!report.wants(name)) return;
+  const auto step = [&] { (void)model(x).raw(); };
+  const double share = library_share(step);
+  report.time(name, step, {{"library_share", share}});
+}
+
+void bench_w5(BenchReport& report) {
+  const Tensor ids = reshape(random_labels(8 * 129, 1024), {8, 129});
+  const Tensor x = ids[{slice(), slice(0, 128)}], y = ids[{slice(), slice(1, 129)}];
+  train(report, "w5.train.b8", apps::gpt(), x, y);
+  infer(report, "w5.infer.b1t16", apps::gpt(), ids[{slice(0, 1), slice(0, 16)}]);
+  infer(report, "w5.infer.b8t128", apps::gpt(), x);
+}
+
+}  // namespace
+
+void bench_network(const std::string& suite, BenchReport& report) {
+  if (suite == "w1") {
+    for (const int64_t b : {1, 32, 256}) train(report, "w1.train.b" + std::to_string(b), apps::mlp(), random_normal({b, 784}), random_labels(b, 10));
+    infer(report, "w1.infer.b1", apps::mlp(), random_normal({1, 784}));
+  } else if (suite == "w2") {
+    train(report, "w2.train.b128", apps::lenet(), random_normal({128, 28, 28, 1}), random_labels(128, 10));
+  } else if (suite == "w3") {
+    train(report, "w3.train.b64", apps::resnet20(), random_normal({64, 32, 32, 3}), random_labels(64, 10));
+    infer(report, "w3.infer.b1", apps::resnet20(), random_normal({1, 32, 32, 3}));
+  } else if (suite == "w4") {
+    train(report, "w4.train.b8", apps::mobilenet_v1({.alpha = 0.5}), random_normal({8, 128, 128, 3}), random_labels(8, 1000));
+    for (const int64_t b : {1, 8}) infer(report, "w4.infer.b" + std::to_string(b), apps::mobilenet_v1({.alpha = 0.5}), random_normal({b, 128, 128, 3}));
+  } else if (suite == "w5") {
+    bench_w5(report);
+  } else {
+    const Tensor x = random_normal({32, 100, 64}), y = random_labels(32, 10);
+    train(report, "w6.train.loop", apps::lstm_loop(), x, y);
+    train(report, "w6.train.fused", apps::lstm_classifier(), x, y);
+  }
+}
+
+void bench_ops(BenchReport& report) {
+  const Tensor a = random_normal({16}), b = random_normal({16}), m = random_normal({64, 64}), n = random_normal({64, 64});
+  report.small("ops.add.16", [&] { (void)(a + b); });
+  if (report.wants("ops.add.tape.16")) {
+    // A tape grows with each op: a fresh one for each thousand.
+    std::unique_ptr<GradientTape> tape;
+    int calls = 0;
+    report.small("ops.add.tape.16", [&] {
+      if (calls++ % 1000 == 0) {
+        tape.reset();
+        tape = std::make_unique<GradientTape>();
+        tape->watch(a);
+      }
+      (void)(a + b);
+    });
+  }
+  report.small("ops.sum.16", [&] { (void)sum(a); });
+  report.small("ops.matmul.64", [&] { (void)matmul(m, n); });
+  const Tensor x = random_normal({64});
+  report.small("ops.chain20.64", [&] {
+    Tensor y = x;
+    for (int i = 0; i < 10; ++i) y = tanh(y) * 0.5 + y;
+  }, 100);
+}
+
+void bench_kernels(BenchReport& report) {
+  const Tensor x = random_normal({1024, 4096}), g = random_normal({4096}), b = random_normal({4096});
+  report.time("w7.gelu", [&] { (void)(x * 0.5 * (erf(x * 0.7071067811865476) + 1)); });
+  report.time("w7.gelu.op", [&] { (void)gelu(x); });
+  report.time("w7.softmax", [&] {
+    const Tensor e = exp(x - max(x, -1, true));
+    (void)(e / sum(e, -1, true));
+  });
+  report.time("w7.softmax.op", [&] { (void)softmax(x); });
+  report.time("w7.layernorm", [&] {
+    const Tensor centred = x - mean(x, -1, true);
+    (void)(centred * rsqrt(variance(x, -1, true) + 1e-5) * g + b);
+  });
+  report.time("w7.layernorm.op", [&] { (void)layer_norm(x, g, b, -1, 1e-5); });
+  report.time("w7.bias_relu_residual", [&] { (void)(relu(x + b) + x); });
+  if (!report.wants("w7.adam") && !report.wants("w7.adam.op")) return;
+  const Variable p(random_normal({4 << 20}));
+  const Tensor gradient = random_normal({4 << 20});
+  const optim::Adam adam;
+  const auto step = [&] { adam.apply_gradients({gradient}, {p}); };
+  report.time("w7.adam", step);
+  report.time("w7.adam.op", step);
+}
+
+}  // namespace hone::cli
