@@ -5,7 +5,8 @@
 using namespace hone;
 
 int main() {
-  const Tensor x = Tensor::of<float>({-1, 0.5, 2}), w = Tensor::of<float>({1, 2, 3}), b = Tensor::of<float>({0.1, 0.2, 0.3});
+  const Tensor x = Tensor::of<float>({-1, 0.5, 2}), w = Tensor::of<float>({1, 2, 3}),
+               b = Tensor::of<float>({0.1, 0.2, 0.3});
   const auto f = [](Tensor v) { return sum(v * v * v); };
   const auto f2 = [&x](Tensor weight, Tensor bias) { return sum(sigmoid(x * weight + bias)); };
 

@@ -6,7 +6,8 @@
 using namespace hone;
 
 struct Residual : nn::Module {
-  explicit Residual(int filters) : conv(child("conv", nn::Conv2D(filters, 3, {.padding = "same", .use_bias = false}))) {}
+  explicit Residual(int filters)
+      : conv(child("conv", nn::Conv2D(filters, 3, {.padding = "same", .use_bias = false}))) {}
   nn::Conv2D conv;
   nn::BatchNormalization bn = child("bn", nn::BatchNormalization());
   Tensor call(const Tensor& x, const nn::CallOptions& o) override { return relu(x + bn(conv(x), o)); }
@@ -19,12 +20,14 @@ int main() {
   const auto batches = train.shuffle(train.size(), {.seed = 7}).batch(128).map(normalize).prefetch(data::AUTOTUNE);
 
   nn::set_random_seed(7);
-  nn::Sequential model{nn::Conv2D(32, 3, {.strides = 2, .padding = "same"}), nn::make<Residual>(32), nn::make<Residual>(32),
-                       nn::GlobalAveragePooling2D(), nn::Dense(10)};
+  nn::Sequential model{nn::Conv2D(32, 3, {.strides = 2, .padding = "same"}), nn::make<Residual>(32),
+                       nn::make<Residual>(32), nn::GlobalAveragePooling2D(), nn::Dense(10)};
   model.compile({.optimizer = optim::Adam({.learning_rate = 2e-3}),
                  .loss = nn::SparseCategoricalCrossentropy({.from_logits = true}),
                  .metrics = {"accuracy"}});
-  model.fit(batches, {.epochs = quick ? 1 : 2, .validation_data = test.batch(256).map(normalize),
-                      .steps_per_epoch = quick ? 3 : -1, .validation_steps = quick ? 2 : -1});
+  model.fit(batches, {.epochs = quick ? 1 : 2,
+                      .validation_data = test.batch(256).map(normalize),
+                      .steps_per_epoch = quick ? 3 : -1,
+                      .validation_steps = quick ? 2 : -1});
   std::cout << model.summary();
 }

@@ -46,6 +46,7 @@ int main() {
     model.fit(batches, {.epochs = quick ? 1 : 2, .callbacks = {timer}, .steps_per_epoch = quick ? 3 : -1});
     const nn::Logs logs = model.evaluate(validation, {.steps = quick ? 2 : -1});
     std::printf("%-16s %12lld %16.0f %10.2f %10.4f\n", name, static_cast<long long>(model.parameters()),
-                nn::multiply_adds(model, zeros({1, 28, 28, 1})), timer->report().step_ms_median, *logs.find("accuracy"));
+                nn::multiply_adds(model, zeros({1, 28, 28, 1})), timer->report().step_ms_median,
+                *logs.find("accuracy"));
   }
 }

@@ -2,12 +2,15 @@
 using namespace hone;
 
 int main() {
-  auto [train, test] = data::fashion_mnist();                 // IDX files of Debian's dataset-fashion-mnist; rank 3 gets a channel axis: u8[28,28,1]
+  auto [train, test] =
+      data::fashion_mnist();  // IDX files of Debian's dataset-fashion-mnist; rank 3 gets a channel axis: u8[28,28,1]
   auto normalize = [](Tensor image, Tensor label) { return std::tuple{cast(image, f32) / 255.f, label}; };
 
-  auto batches = train.cache().shuffle(train.size(), {.seed = 7})
+  auto batches = train.cache()
+                     .shuffle(train.size(), {.seed = 7})
                      .map(normalize, {.num_parallel_calls = data::AUTOTUNE})
-                     .batch(128).prefetch(data::AUTOTUNE);
+                     .batch(128)
+                     .prefetch(data::AUTOTUNE);
 
   nn::Sequential model{
       nn::Conv2D(32, 3, {.padding = "same", .activation = "relu"}),
@@ -20,6 +23,8 @@ int main() {
                  .loss = nn::SparseCategoricalCrossentropy({.from_logits = true}),
                  .metrics = {"accuracy"},
                  .jit_compile = true});
-  auto history = model.fit(batches, {.epochs = 5, .validation_data = test.map(normalize).batch(256), .preprocessing = {.rescale = 1 / 255.f}});
+  auto history = model.fit(
+      batches,
+      {.epochs = 5, .validation_data = test.map(normalize).batch(256), .preprocessing = {.rescale = 1 / 255.f}});
   model.save("fashion.hone");
 }

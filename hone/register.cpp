@@ -1,9 +1,9 @@
 // The only place that names concrete back ends.
+#include "hone/register.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/reference/install.h"
 #include "hone/function/evaluate.h"
-#include "hone/register.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {

@@ -27,10 +27,14 @@ const char* kind(const Config& value) {
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\', out += c;
-    else if (c == '\n') out += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<int>(c));
-    else out += c;
+    if (c == '"' || c == '\\')
+      out += '\\', out += c;
+    else if (c == '\n')
+      out += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<int>(c));
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -99,7 +103,8 @@ std::string to_json(const Config& value) {
     for (const Config& item : value.as_array()) text += (text.empty() ? "" : ", ") + to_json(item);
     return "[" + text + "]";
   }
-  for (const auto& [key, item] : value.as_table()) text += (text.empty() ? "" : ", ") + quoted(key) + ": " + to_json(item);
+  for (const auto& [key, item] : value.as_table())
+    text += (text.empty() ? "" : ", ") + quoted(key) + ": " + to_json(item);
   return "{" + text + "}";
 }
 

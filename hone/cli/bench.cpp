@@ -31,10 +31,13 @@ void limit_cpus(int count) {
 
 void check(const BenchOptions& options) {
   if (options.mode != "eager") {
-    throw Error(Code::kUnsupported, fmt::format("mode '{}' is not served by this version", options.mode), "use --mode eager");
+    throw Error(Code::kUnsupported, fmt::format("mode '{}' is not served by this version", options.mode),
+                "use --mode eager");
   }
   if (options.dtype != "f32") {
-    throw Error(Code::kUnsupported, fmt::format("dtype '{}' is not served by the benchmarks of this version", options.dtype), "use --dtype f32");
+    throw Error(Code::kUnsupported,
+                fmt::format("dtype '{}' is not served by the benchmarks of this version", options.dtype),
+                "use --dtype f32");
   }
 }
 
@@ -43,9 +46,12 @@ void run(const BenchOptions& options, bool json) {
   limit_cpus(options.threads);
   set_threads(options.threads);
   BenchReport report(options);
-  if (options.suite == "ops") bench_ops(report);
-  else if (options.suite == "w7") bench_kernels(report);
-  else bench_network(options.suite, report);
+  if (options.suite == "ops")
+    bench_ops(report);
+  else if (options.suite == "w7")
+    bench_kernels(report);
+  else
+    bench_network(options.suite, report);
   std::fputs(json ? (to_json(report.document()) + "\n").c_str() : report.table().c_str(), stdout);
 }
 
@@ -54,13 +60,20 @@ void run(const BenchOptions& options, bool json) {
 void add_bench(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BenchOptions>();
   auto json = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("bench", "time a workload: ops (small operations), w1 to w6 (networks), w7 (kernels)");
-  verb->add_option("SUITE", options->suite, "ops, w1, w2, w3, w4, w5, w6 or w7")->required()->check(CLI::IsMember({"ops", "w1", "w2", "w3", "w4", "w5", "w6", "w7"}));
+  CLI::App* verb =
+      app.add_subcommand("bench", "time a workload: ops (small operations), w1 to w6 (networks), w7 (kernels)");
+  verb->add_option("SUITE", options->suite, "ops, w1, w2, w3, w4, w5, w6 or w7")
+      ->required()
+      ->check(CLI::IsMember({"ops", "w1", "w2", "w3", "w4", "w5", "w6", "w7"}));
   verb->add_option("--mode", options->mode, "eager")->capture_default_str();
   verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
-  verb->add_option("--threads", options->threads, "threads and CPUs to use")->capture_default_str()->check(CLI::Range(1, 1024));
+  verb->add_option("--threads", options->threads, "threads and CPUs to use")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1024));
   verb->add_option("--only", options->only, "only results whose name contains this");
-  verb->add_option("--seconds", options->seconds, "time to spend on each result")->capture_default_str()->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", options->seconds, "time to spend on each result")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   verb->add_flag("--json", *json, "one JSON document on stdout");
   verb->footer("Examples:\n  hone bench w3 --threads 2\n  hone bench w1 --only infer --seconds 1 --json");
   verb->callback([=, &exit_code] {

@@ -24,7 +24,8 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-void BenchReport::measure(const std::string& name, const std::string& unit, double scale, const std::function<void()>& step, Config::Table extra) {
+void BenchReport::measure(const std::string& name, const std::string& unit, double scale,
+                          const std::function<void()>& step, Config::Table extra) {
   constexpr size_t kFewest = 5;
   const auto begin = Clock::now();
   step();
@@ -37,8 +38,13 @@ void BenchReport::measure(const std::string& name, const std::string& unit, doub
     step();
     times.push_back(seconds(Clock::now() - start) * scale);
   }
-  Config::Table result{{"name", name}, {"unit", unit}, {"median", median(times)}, {"min", *std::ranges::min_element(times)},
-                       {"max", *std::ranges::max_element(times)}, {"runs", static_cast<int64_t>(times.size())}, {"first_ms", first * 1e3}};
+  Config::Table result{{"name", name},
+                       {"unit", unit},
+                       {"median", median(times)},
+                       {"min", *std::ranges::min_element(times)},
+                       {"max", *std::ranges::max_element(times)},
+                       {"runs", static_cast<int64_t>(times.size())},
+                       {"first_ms", first * 1e3}};
   result.insert(result.end(), extra.begin(), extra.end());
   results_.emplace_back(std::move(result));
   std::fprintf(stderr, "%s: %.4g %s\n", name.c_str(), median(times), unit.c_str());
@@ -50,24 +56,38 @@ void BenchReport::time(const std::string& name, const std::function<void()>& ste
 
 void BenchReport::small(const std::string& name, const std::function<void()>& step, int calls) {
   if (!wants(name)) return;
-  measure(name, "ns", 1e9 / calls, [&] { for (int i = 0; i < calls; ++i) step(); }, {});
+  measure(name, "ns", 1e9 / calls,
+          [&] {
+            for (int i = 0; i < calls; ++i) step();
+          },
+          {});
 }
 
 Config BenchReport::document() const {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return Config::Table{{"schema", "hone.bench/1"}, {"system", "hone"}, {"version", HONE_VERSION}, {"suite", options_.suite}, {"mode", options_.mode},
-                       {"dtype", options_.dtype}, {"threads", options_.threads}, {"machine", inspect_machine().cpu},
-                       {"peak_rss_bytes", static_cast<int64_t>(usage.ru_maxrss) * 1024}, {"results", results_}};
+  return Config::Table{{"schema", "hone.bench/1"},
+                       {"system", "hone"},
+                       {"version", HONE_VERSION},
+                       {"suite", options_.suite},
+                       {"mode", options_.mode},
+                       {"dtype", options_.dtype},
+                       {"threads", options_.threads},
+                       {"machine", inspect_machine().cpu},
+                       {"peak_rss_bytes", static_cast<int64_t>(usage.ru_maxrss) * 1024},
+                       {"results", results_}};
 }
 
 std::string BenchReport::table() const {
-  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>12}  {:<4}{:>8}{:>12}\n", "result", "median", "min", "max", "unit", "runs", "library");
+  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>12}  {:<4}{:>8}{:>12}\n", "result", "median", "min", "max",
+                                 "unit", "runs", "library");
   for (const Config& result : results_) {
     const Config* share = result.find("library_share");
-    text += fmt::format("{:<24}{:>12.4g}{:>12.4g}{:>12.4g}  {:<4}{:>8}{:>12}\n", result.find("name")->as_string(), result.find("median")->as_number(),
-                        result.find("min")->as_number(), result.find("max")->as_number(), result.find("unit")->as_string(), result.find("runs")->as_integer(),
-                        share ? fmt::format("{:.0f} %", share->as_number() * 100) : "");
+    text +=
+        fmt::format("{:<24}{:>12.4g}{:>12.4g}{:>12.4g}  {:<4}{:>8}{:>12}\n", result.find("name")->as_string(),
+                    result.find("median")->as_number(), result.find("min")->as_number(),
+                    result.find("max")->as_number(), result.find("unit")->as_string(),
+                    result.find("runs")->as_integer(), share ? fmt::format("{:.0f} %", share->as_number() * 100) : "");
   }
   return text;
 }

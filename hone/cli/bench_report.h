@@ -33,7 +33,8 @@ class BenchReport {
   std::string table() const;
 
  private:
-  void measure(const std::string& name, const std::string& unit, double scale, const std::function<void()>& step, Config::Table extra);
+  void measure(const std::string& name, const std::string& unit, double scale, const std::function<void()>& step,
+               Config::Table extra);
   BenchOptions options_;
   Config::Array results_;
 };

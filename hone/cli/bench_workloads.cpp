@@ -13,7 +13,8 @@ namespace apps = nn::applications;
 
 Tensor random_normal(const Shape& shape) { return random::normal(random::state(nn::next_random_key()), shape).second; }
 Tensor random_labels(int64_t n, int64_t classes) {
-  return cast(floor(random::uniform(random::state(nn::next_random_key()), {n}, 0, static_cast<double>(classes)).second), i64);
+  return cast(floor(random::uniform(random::state(nn::next_random_key()), {n}, 0, static_cast<double>(classes)).second),
+              i64);
 }
 
 // Sums the time of ops, and of those that a library served.
@@ -77,7 +78,8 @@ void bench_w5(BenchReport& report) {
 
 void bench_network(const std::string& suite, BenchReport& report) {
   if (suite == "w1") {
-    for (const int64_t b : {1, 32, 256}) train(report, "w1.train.b" + std::to_string(b), apps::mlp(), random_normal({b, 784}), random_labels(b, 10));
+    for (const int64_t b : {1, 32, 256})
+      train(report, "w1.train.b" + std::to_string(b), apps::mlp(), random_normal({b, 784}), random_labels(b, 10));
     infer(report, "w1.infer.b1", apps::mlp(), random_normal({1, 784}));
   } else if (suite == "w2") {
     train(report, "w2.train.b128", apps::lenet(), random_normal({128, 28, 28, 1}), random_labels(128, 10));
@@ -85,8 +87,11 @@ void bench_network(const std::string& suite, BenchReport& report) {
     train(report, "w3.train.b64", apps::resnet20(), random_normal({64, 32, 32, 3}), random_labels(64, 10));
     infer(report, "w3.infer.b1", apps::resnet20(), random_normal({1, 32, 32, 3}));
   } else if (suite == "w4") {
-    train(report, "w4.train.b8", apps::mobilenet_v1({.alpha = 0.5}), random_normal({8, 128, 128, 3}), random_labels(8, 1000));
-    for (const int64_t b : {1, 8}) infer(report, "w4.infer.b" + std::to_string(b), apps::mobilenet_v1({.alpha = 0.5}), random_normal({b, 128, 128, 3}));
+    train(report, "w4.train.b8", apps::mobilenet_v1({.alpha = 0.5}), random_normal({8, 128, 128, 3}),
+          random_labels(8, 1000));
+    for (const int64_t b : {1, 8})
+      infer(report, "w4.infer.b" + std::to_string(b), apps::mobilenet_v1({.alpha = 0.5}),
+            random_normal({b, 128, 128, 3}));
   } else if (suite == "w5") {
     bench_w5(report);
   } else {
@@ -97,7 +102,8 @@ void bench_network(const std::string& suite, BenchReport& report) {
 }
 
 void bench_ops(BenchReport& report) {
-  const Tensor a = random_normal({16}), b = random_normal({16}), m = random_normal({64, 64}), n = random_normal({64, 64});
+  const Tensor a = random_normal({16}), b = random_normal({16}), m = random_normal({64, 64}),
+               n = random_normal({64, 64});
   report.small("ops.add.16", [&] { (void)(a + b); });
   if (report.wants("ops.add.tape.16")) {
     // A tape grows with each op: a fresh one for each thousand.
@@ -115,10 +121,13 @@ void bench_ops(BenchReport& report) {
   report.small("ops.sum.16", [&] { (void)sum(a); });
   report.small("ops.matmul.64", [&] { (void)matmul(m, n); });
   const Tensor x = random_normal({64});
-  report.small("ops.chain20.64", [&] {
-    Tensor y = x;
-    for (int i = 0; i < 10; ++i) y = tanh(y) * 0.5 + y;
-  }, 100);
+  report.small(
+      "ops.chain20.64",
+      [&] {
+        Tensor y = x;
+        for (int i = 0; i < 10; ++i) y = tanh(y) * 0.5 + y;
+      },
+      100);
 }
 
 void bench_kernels(BenchReport& report) {

@@ -78,8 +78,8 @@ Local* local() {
 }
 
 // A fork while another thread holds the lock would leave it locked in the child.
-const int kForkHandlers = pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); },
-                                         [] { shared().mutex.unlock(); });
+const int kForkHandlers =
+    pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); }, [] { shared().mutex.unlock(); });
 
 }  // namespace
 

@@ -9,8 +9,8 @@ namespace hone {
 
 class Device;
 
-/// A block of device memory with a reference count. Created by Device::allocate (the header lies before the data in the same
-/// block) or by Buffer::borrow around memory of the caller.
+/// A block of device memory with a reference count. Created by Device::allocate (the header lies before the data in the
+/// same block) or by Buffer::borrow around memory of the caller.
 class Buffer : public RefCounted<Buffer> {
  public:
   std::byte* data() const { return data_; }
@@ -25,7 +25,8 @@ class Buffer : public RefCounted<Buffer> {
   friend class Device;
   friend class RefCounted<Buffer>;
   friend class CpuDevice;
-  Buffer(Device& device, void* data, size_t bytes) : device_(&device), data_(static_cast<std::byte*>(data)), bytes_(bytes) {}
+  Buffer(Device& device, void* data, size_t bytes)
+      : device_(&device), data_(static_cast<std::byte*>(data)), bytes_(bytes) {}
   static void destroy(Buffer* buffer);
 
   Device* device_;

@@ -24,13 +24,16 @@ class CpuDevice final : public Device {
   std::string name() const override { return "cpu"; }
 
   Ref<Buffer> allocate(size_t bytes) override {
-    if (bytes > SIZE_MAX / 4) throw Error(Code::kResourceExhausted, "a tensor of " + std::to_string(bytes) + " bytes exceeds the address space");
+    if (bytes > SIZE_MAX / 4)
+      throw Error(Code::kResourceExhausted,
+                  "a tensor of " + std::to_string(bytes) + " bytes exceeds the address space");
     const int size_class = block_cache::class_of(bytes + kHeader);
     void* block = block_cache::take(size_class);
     if (!block) block = from_system(size_class, bytes);
     const size_t in_use = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     allocations_.fetch_add(1, std::memory_order_relaxed);
-    for (size_t peak = peak_.load(std::memory_order_relaxed); in_use > peak && !peak_.compare_exchange_weak(peak, in_use);) {
+    for (size_t peak = peak_.load(std::memory_order_relaxed);
+         in_use > peak && !peak_.compare_exchange_weak(peak, in_use);) {
     }
     if (probe::on()) probe::sink.load()->allocation(static_cast<int64_t>(bytes), in_use);
     return Ref(new (block) Buffer(*this, static_cast<std::byte*>(block) + kHeader, bytes));
@@ -50,7 +53,9 @@ class CpuDevice final : public Device {
   void copy_to_host(void* to, const Buffer& from, size_t offset, size_t bytes) override {
     if (bytes) std::memcpy(to, from.data() + offset, bytes);
   }
-  void launch(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) override { parallel_for(n, grain, body); }
+  void launch(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) override {
+    parallel_for(n, grain, body);
+  }
   void wait() override {}
 
   MemoryStats memory_stats() const override {

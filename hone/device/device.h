@@ -11,11 +11,11 @@ namespace hone {
 
 /// Bytes and counts of a device's allocator since the start (or the last reset_peak).
 struct MemoryStats {
-  size_t in_use = 0;         ///< bytes held by live buffers
-  size_t peak = 0;           ///< largest in_use
-  size_t cached = 0;         ///< bytes kept for reuse
-  size_t allocations = 0;    ///< buffers handed out
-  size_t system_calls = 0;   ///< of these, served by the operating system rather than the cache
+  size_t in_use = 0;        ///< bytes held by live buffers
+  size_t peak = 0;          ///< largest in_use
+  size_t cached = 0;        ///< bytes kept for reuse
+  size_t allocations = 0;   ///< buffers handed out
+  size_t system_calls = 0;  ///< of these, served by the operating system rather than the cache
 };
 
 /// Everything that holds tensors. Thread-safe.
@@ -24,7 +24,8 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;
 
-  /// At least `bytes` of uninitialised memory, 64-byte aligned. Error kResourceExhausted beyond settings.memory_limit or what the system has.
+  /// At least `bytes` of uninitialised memory, 64-byte aligned. Error kResourceExhausted beyond settings.memory_limit
+  /// or what the system has.
   virtual Ref<Buffer> allocate(size_t bytes) = 0;
   virtual void deallocate(Buffer* buffer) = 0;
   virtual void copy_from_host(Buffer& to, size_t offset, const void* from, size_t bytes) = 0;

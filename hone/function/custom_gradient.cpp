@@ -35,7 +35,8 @@ constinit const Op ops::custom_gradient = [] {
   };
   op.vjp = [](VjpContext& c) {
     const std::vector<Tensor> gradients = (*c.attrs_as<BackwardAttrs>().backward)(c.ct());
-    for (int i = 0; i < c.inputs() - 1 && i < static_cast<int>(gradients.size()); ++i) c.set(i, gradients[static_cast<size_t>(i)]);
+    for (int i = 0; i < c.inputs() - 1 && i < static_cast<int>(gradients.size()); ++i)
+      c.set(i, gradients[static_cast<size_t>(i)]);
   };
   return op;
 }();

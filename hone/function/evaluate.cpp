@@ -18,7 +18,8 @@ using Types = SmallVector<TensorType, 4>;
 using TypePointers = SmallVector<const TensorType*, kInline>;
 
 void infer(const Call& call, const TypePointers& inputs, Types& outputs) {
-  InferContext context(call.op, call.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, call.location);
+  InferContext context(call.op, call.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()},
+                       call.location);
   call.op.infer(context);
 }
 

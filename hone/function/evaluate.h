@@ -4,8 +4,8 @@
 
 namespace hone {
 
-/// Infers the result types, then takes the first that serves: the op's view, its kernel list in order, its decomposition.
-/// Error kUnsupported where none does, with each kernel's reason.
+/// Infers the result types, then takes the first that serves: the op's view, its kernel list in order, its
+/// decomposition. Error kUnsupported where none does, with each kernel's reason.
 void evaluate(Call& call);
 
 }  // namespace hone

@@ -57,12 +57,14 @@ Tensor fresh(const Tensor& x) { return identity(x); }
 
 void check_scalar(const Tensor& value, Location location) {
   if (value.rank() == 0 && is_floating(value.dtype())) return;
-  throw Error(Code::kInvalidArgument, {.what = "grad needs a function that returns a scalar of floating dtype", .location = location,
+  throw Error(Code::kInvalidArgument, {.what = "grad needs a function that returns a scalar of floating dtype",
+                                       .location = location,
                                        .details = {"it returned " + to_string(value.type())},
                                        .fix = "reduce the result (sum, mean), or use jacobian"});
 }
 
-std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Tensor> sources, Location location) {
+std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Tensor> sources,
+                              Location location) {
   std::vector<Tensor> found = tape.gradient(value, sources, {}, location);
   for (size_t i = 0; i < found.size(); ++i) {
     if (!found[i].defined()) found[i] = zeros_like(sources[i], location);
@@ -72,11 +74,14 @@ std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span
 
 }  // namespace grad_detail
 
-std::pair<Tensor, Tensor> jvp(const std::function<Tensor(Tensor)>& f, const Tensor& primal, const Tensor& tangent, Location location) {
+std::pair<Tensor, Tensor> jvp(const std::function<Tensor(Tensor)>& f, const Tensor& primal, const Tensor& tangent,
+                              Location location) {
   if (!(primal.type() == tangent.type())) {
-    throw Error(Code::kInvalidArgument, {.what = "jvp: the tangent does not fit the primal", .location = location,
-                                         .details = {"primal: " + to_string(primal.type()) + "   tangent: " + to_string(tangent.type())},
-                                         .fix = "pass a tangent of the primal's dtype and shape"});
+    throw Error(Code::kInvalidArgument,
+                {.what = "jvp: the tangent does not fit the primal",
+                 .location = location,
+                 .details = {"primal: " + to_string(primal.type()) + "   tangent: " + to_string(tangent.type())},
+                 .fix = "pass a tangent of the primal's dtype and shape"});
   }
   const Tensor x = grad_detail::fresh(primal);
   GradientTape outer({.watch_accessed_variables = false});
@@ -131,7 +136,8 @@ std::function<Tensor(std::vector<Tensor>)> checkpoint(std::function<Tensor(const
     }
     const auto backward = [f, inputs, reads](const Tensor& cotangent) {
       std::vector<Tensor> fresh;
-      for (const Tensor& input : inputs) fresh.push_back(is_floating(input.dtype()) ? grad_detail::fresh(input) : input);
+      for (const Tensor& input : inputs)
+        fresh.push_back(is_floating(input.dtype()) ? grad_detail::fresh(input) : input);
       std::unordered_map<const void*, Tensor> values;
       std::vector<Tensor> sources = fresh;
       for (const auto& read : reads) {

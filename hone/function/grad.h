@@ -27,7 +27,8 @@ Tensor fresh(const Tensor& x);
 /// Error kInvalidArgument unless the value is a scalar of floating dtype.
 void check_scalar(const Tensor& value, Location location);
 /// Gradients of a scalar; zeros where it does not depend on the source.
-std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Tensor> sources, Location location);
+std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Tensor> sources,
+                              Location location);
 
 template <bool kAux, class F, size_t... kIndices, class... Args>
 auto value_and_grad(F& f, ArgNums<kIndices...>, Location location, const Args&... args) {
@@ -37,8 +38,10 @@ auto value_and_grad(F& f, ArgNums<kIndices...>, Location location, const Args&..
   (tape.watch(inputs[kIndices]), ...);
   auto result = std::apply(f, inputs);
   const Tensor& value = [&]() -> const Tensor& {
-    if constexpr (kAux) return result.first;
-    else return result;
+    if constexpr (kAux)
+      return result.first;
+    else
+      return result;
   }();
   check_scalar(value, location);
   const Tensor sources[] = {inputs[kIndices]...};
@@ -54,8 +57,8 @@ auto value_and_grad(F& f, ArgNums<kIndices...>, Location location, const Args&..
 
 }  // namespace grad_detail
 
-/// The gradient of a scalar function with respect to argument 0, or to the arguments `argnums<...>` names (then a tuple).
-/// Zeros where the value does not depend on an argument. Composes: grad(grad(f)).
+/// The gradient of a scalar function with respect to argument 0, or to the arguments `argnums<...>` names (then a
+/// tuple). Zeros where the value does not depend on an argument. Composes: grad(grad(f)).
 template <class F, size_t... kIndices>
 auto grad(F f, ArgNums<kIndices...> indices, Location location = Location::current()) {
   return [f = std::move(f), indices, location](const auto&... args) mutable {
@@ -114,8 +117,8 @@ struct WithGradient {
 /// A function whose gradient is what it says itself. Ops inside `f` are not recorded.
 std::function<Tensor(std::vector<Tensor>)> custom_gradient(std::function<WithGradient(const std::vector<Tensor>&)> f);
 
-/// f without keeping its intermediate values: the gradient computes them again. Variables that f reads get their gradients; random
-/// numbers repeat.
+/// f without keeping its intermediate values: the gradient computes them again. Variables that f reads get their
+/// gradients; random numbers repeat.
 std::function<Tensor(std::vector<Tensor>)> checkpoint(std::function<Tensor(const std::vector<Tensor>&)> f);
 
 }  // namespace hone

@@ -75,8 +75,12 @@ class WalkContext final : public VjpContext {
     return storage_.kept[node_.first_value + node_.inputs + static_cast<uint32_t>(i)];
   }
   const Tensor& ct(int i) const override { return storage_.gradients[node_.first_output + static_cast<uint32_t>(i)]; }
-  const TensorType& in_type(int i) const override { return storage_.types[node_.first_value + static_cast<uint32_t>(i)]; }
-  const TensorType& out_type(int i) const override { return storage_.types[node_.first_value + node_.inputs + static_cast<uint32_t>(i)]; }
+  const TensorType& in_type(int i) const override {
+    return storage_.types[node_.first_value + static_cast<uint32_t>(i)];
+  }
+  const TensorType& out_type(int i) const override {
+    return storage_.types[node_.first_value + node_.inputs + static_cast<uint32_t>(i)];
+  }
   int inputs() const override { return static_cast<int>(node_.inputs); }
   bool need(int i) const override {
     const uint32_t slot = storage_.input_slots[node_.first_input + static_cast<uint32_t>(i)];
@@ -85,12 +89,14 @@ class WalkContext final : public VjpContext {
   void set(int i, Tensor gradient) override {
     if (!need(i) || !gradient.defined()) return;
     if (!(gradient.type() == in_type(i))) {
-      throw Error(Code::kInternal, {.what = fmt::format("the gradient rule of {} gives {} for operand {}, which is {}", node_.op->name,
-                                                        to_string(gradient.type()), i, to_string(in_type(i))),
-                                    .location = node_.location});
+      throw Error(Code::kInternal,
+                  {.what = fmt::format("the gradient rule of {} gives {} for operand {}, which is {}", node_.op->name,
+                                       to_string(gradient.type()), i, to_string(in_type(i))),
+                   .location = node_.location});
     }
     Tensor& sum = storage_.gradients[storage_.input_slots[node_.first_input + static_cast<uint32_t>(i)]];
-    sum = sum.defined() ? add({std::move(sum), node_.location}, {std::move(gradient), node_.location}) : std::move(gradient);
+    sum = sum.defined() ? add({std::move(sum), node_.location}, {std::move(gradient), node_.location})
+                        : std::move(gradient);
   }
   AttrRef attrs() const override { return node_.attrs; }
 
@@ -143,10 +149,11 @@ class GradientTape::Recorder final : public Interpreter {
     return slot;
   }
 
-  std::vector<Tensor> walk(std::span<const Tensor> targets, std::span<const Tensor> seeds, std::span<const uint32_t> sources,
-                           Location location) {
+  std::vector<Tensor> walk(std::span<const Tensor> targets, std::span<const Tensor> seeds,
+                           std::span<const uint32_t> sources, Location location) {
     if (used_ && !options_.persistent) {
-      throw Error(Code::kFailedPrecondition, {.what = "gradient() was called before on this tape", .location = location,
+      throw Error(Code::kFailedPrecondition, {.what = "gradient() was called before on this tape",
+                                              .location = location,
                                               .fix = "make it persistent: GradientTape tape({.persistent = true})"});
     }
     used_ = true;
@@ -179,8 +186,10 @@ class GradientTape::Recorder final : public Interpreter {
   void record(Call& call) {
     Storage& s = *storage_;
     const auto inputs = static_cast<uint32_t>(call.inputs.size()), outputs = static_cast<uint32_t>(call.outputs.size());
-    Node node{&call.op, Attrs(call.attrs), call.location, static_cast<uint32_t>(s.input_slots.size()), inputs, 0, outputs,
-              static_cast<uint32_t>(s.types.size())};
+    Node node{&call.op,      Attrs(call.attrs),
+              call.location, static_cast<uint32_t>(s.input_slots.size()),
+              inputs,        0,
+              outputs,       static_cast<uint32_t>(s.types.size())};
     for (uint32_t i = 0; i < inputs; ++i) {
       const Tensor& input = call.inputs[i];
       s.input_slots.push_back(s.slots.find(input.id()));
@@ -227,9 +236,11 @@ class GradientTape::Recorder final : public Interpreter {
   void seed(const Tensor& target, const Tensor& given, Location location) {
     const uint32_t slot = storage_->slots.find(target.id());
     if (given.defined() && !(given.type() == target.type())) {
-      throw Error(Code::kInvalidArgument, {.what = "the output gradient does not fit the target", .location = location,
-                                           .details = {"target: " + to_string(target.type()) + "   gradient: " + to_string(given.type())},
-                                           .fix = "pass a gradient of the target's dtype and shape"});
+      throw Error(Code::kInvalidArgument,
+                  {.what = "the output gradient does not fit the target",
+                   .location = location,
+                   .details = {"target: " + to_string(target.type()) + "   gradient: " + to_string(given.type())},
+                   .fix = "pass a gradient of the target's dtype and shape"});
     }
     if (slot == kUntracked) return;
     Tensor one = given.defined() ? given : ones_like(target, location);
@@ -275,7 +286,8 @@ GradientTape::~GradientTape() = default;
 
 void GradientTape::watch(const Tensor& x) {
   if (!is_floating(x.dtype())) {
-    throw Error(Code::kInvalidArgument, "cannot differentiate with respect to " + to_string(x.type()), "convert it first: cast(x, f32)");
+    throw Error(Code::kInvalidArgument, "cannot differentiate with respect to " + to_string(x.type()),
+                "convert it first: cast(x, f32)");
   }
   recorder_->watch(x);
 }
@@ -289,18 +301,19 @@ std::vector<Tensor> GradientTape::gradient(std::span<const Tensor> targets, std:
   return recorder_->walk(targets, output_gradients, recorder_->slots_of(sources), location);
 }
 
-std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources, const Tensor& output_gradient,
-                                           Location location) {
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources,
+                                           const Tensor& output_gradient, Location location) {
   return recorder_->walk({&target, 1}, {&output_gradient, 1}, recorder_->slots_of(sources), location);
 }
 
-std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Variable>& sources, const Tensor& output_gradient,
-                                           Location location) {
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Variable>& sources,
+                                           const Tensor& output_gradient, Location location) {
   // A variable that was assigned and read again has several slots: its gradient is their sum.
   std::vector<uint32_t> slots;
   std::vector<size_t> owner;
   FlatMap index;
-  for (size_t i = 0; i < sources.size(); ++i) index.set(reinterpret_cast<uint64_t>(sources[i].key()), static_cast<uint32_t>(i));
+  for (size_t i = 0; i < sources.size(); ++i)
+    index.set(reinterpret_cast<uint64_t>(sources[i].key()), static_cast<uint32_t>(i));
   for (const auto& [key, slot] : recorder_->storage().variables) {
     const uint32_t at = index.find(reinterpret_cast<uint64_t>(key));
     if (at == FlatMap::kNone) continue;
@@ -316,16 +329,19 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vect
   return gradients;
 }
 
-Tensor GradientTape::gradient(const Tensor& target, const Tensor& source, const Tensor& output_gradient, Location location) {
+Tensor GradientTape::gradient(const Tensor& target, const Tensor& source, const Tensor& output_gradient,
+                              Location location) {
   return gradient(target, std::span<const Tensor>(&source, 1), output_gradient, location)[0];
 }
-Tensor GradientTape::gradient(const Tensor& target, const Variable& source, const Tensor& output_gradient, Location location) {
+Tensor GradientTape::gradient(const Tensor& target, const Variable& source, const Tensor& output_gradient,
+                              Location location) {
   return gradient(target, std::vector<Variable>{source}, output_gradient, location)[0];
 }
 
 Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Location location) {
   if (!recorder_->options().persistent) {
-    throw Error(Code::kFailedPrecondition, {.what = "jacobian() walks the tape once for each element of the target", .location = location,
+    throw Error(Code::kFailedPrecondition, {.what = "jacobian() walks the tape once for each element of the target",
+                                            .location = location,
                                             .fix = "make it persistent: GradientTape tape({.persistent = true})"});
   }
   std::vector<Tensor> rows;

@@ -26,7 +26,9 @@ Variable::Variable(const Tensor& value, VariableOptions options, Location locati
 }
 
 Tensor Variable::value() const {
-  if (!state_) throw Error(Code::kFailedPrecondition, "reading a variable that was never made", "build the layer or construct the Variable first");
+  if (!state_)
+    throw Error(Code::kFailedPrecondition, "reading a variable that was never made",
+                "build the layer or construct the Variable first");
   Tensor value = state_->value;
   dispatch_read(key(), state_->trainable, value);
   return value;
@@ -35,7 +37,8 @@ Tensor Variable::value() const {
 void Variable::assign(const Tensor& value, Location location) const {
   if (!(value.type() == state_->type)) {
     throw Error(Code::kInvalidArgument,
-                {.what = fmt::format("cannot assign {} to variable '{}'", value.defined() ? to_string(value.type()) : "nothing", state_->name),
+                {.what = fmt::format("cannot assign {} to variable '{}'",
+                                     value.defined() ? to_string(value.type()) : "nothing", state_->name),
                  .location = location,
                  .details = {"expected: " + to_string(state_->type)},
                  .fix = "a variable keeps its dtype and shape; make a new one for another"});
@@ -43,8 +46,12 @@ void Variable::assign(const Tensor& value, Location location) const {
   if (!dispatch_assign(key(), value)) state_->value = own(value);
 }
 
-void Variable::assign_add(const Tensor& delta, Location location) const { assign(add({take(), location}, {delta, location}), location); }
-void Variable::assign_sub(const Tensor& delta, Location location) const { assign(subtract({take(), location}, {delta, location}), location); }
+void Variable::assign_add(const Tensor& delta, Location location) const {
+  assign(add({take(), location}, {delta, location}), location);
+}
+void Variable::assign_sub(const Tensor& delta, Location location) const {
+  assign(subtract({take(), location}, {delta, location}), location);
+}
 
 Tensor Variable::take() const { return std::exchange(state_->value, Tensor()); }
 

@@ -12,8 +12,8 @@ struct VariableOptions {
   bool trainable = true;
 };
 
-/// A named cell that holds a tensor of fixed type; copies share the cell. Reading it is an event that tapes and recorders see.
-/// Not to be assigned from several threads at once.
+/// A named cell that holds a tensor of fixed type; copies share the cell. Reading it is an event that tapes and
+/// recorders see. Not to be assigned from several threads at once.
 class Variable {
  public:
   Variable() = default;

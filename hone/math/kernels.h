@@ -50,8 +50,8 @@ struct PanelArgs {
 };
 inline constexpr int kPanelBytes = 64;
 
-/// One row of attention scores s[0, n), readable and writable up to the next multiple of 16 (what is there is lost): online softmax over
-/// blocks of keys. mask (true = attend) may be null.
+/// One row of attention scores s[0, n), readable and writable up to the next multiple of 16 (what is there is lost):
+/// online softmax over blocks of keys. mask (true = attend) may be null.
 struct AttentionRow {
   float* s;
   int64_t n;

@@ -24,7 +24,7 @@ class Activation {
   /// config cannot bring back.
   Activation(Tensor (*function)(Operand))
       : Activation(reinterpret_cast<Pointer>(function), [function](const Tensor& x) { return function(x); }) {
-  }                                              // NOLINT
+  }  // NOLINT
   Activation(Tensor (*function)(Operand, bool))  // NOLINT
       : Activation(reinterpret_cast<Pointer>(function), [function](const Tensor& x) { return function(x, false); }) {}
   Activation(Tensor (*function)(Operand, int))  // NOLINT

@@ -15,8 +15,14 @@ namespace {
 class AttentionModule final : public Module {
  public:
   AttentionModule(int64_t heads, int64_t key_dim, MultiHeadAttentionOptions options)
-      : heads_(heads), key_dim_(key_dim), value_dim_(options.value_dim > 0 ? options.value_dim : key_dim), options_(std::move(options)) {
-    if (heads <= 0 || key_dim <= 0) throw Error(Code::kInvalidArgument, fmt::format("MultiHeadAttention needs positive num_heads and key_dim, got {} and {}", heads, key_dim));
+      : heads_(heads),
+        key_dim_(key_dim),
+        value_dim_(options.value_dim > 0 ? options.value_dim : key_dim),
+        options_(std::move(options)) {
+    if (heads <= 0 || key_dim <= 0)
+      throw Error(
+          Code::kInvalidArgument,
+          fmt::format("MultiHeadAttention needs positive num_heads and key_dim, got {} and {}", heads, key_dim));
     if (options_.dropout > 0) dropout_ = child("dropout", Dropout(options_.dropout));
   }
   std::string type() const override { return "MultiHeadAttention"; }
@@ -24,9 +30,11 @@ class AttentionModule final : public Module {
   void build(std::span<const TensorType> inputs) override {
     for (const TensorType& input : inputs) {
       if (input.shape.rank() == 3) continue;
-      throw Error(Code::kInvalidArgument, {.what = "MultiHeadAttention needs sequences [n, t, d]", .details = {"got: " + to_string(input)}});
+      throw Error(Code::kInvalidArgument,
+                  {.what = "MultiHeadAttention needs sequences [n, t, d]", .details = {"got: " + to_string(input)}});
     }
-    const Dim query = inputs[0].shape[2], value = inputs[inputs.size() > 1 ? 1 : 0].shape[2], key = inputs.back().shape[2];
+    const Dim query = inputs[0].shape[2], value = inputs[inputs.size() > 1 ? 1 : 0].shape[2],
+              key = inputs.back().shape[2];
     const Dim out = options_.output_dim > 0 ? Dim(options_.output_dim) : query;
     query_ = projection("query", query, key_dim_);
     key_ = projection("key", key, key_dim_);
@@ -38,7 +46,8 @@ class AttentionModule final : public Module {
   Tensor call(const Tensor& x, const CallOptions& options) override { return call(std::span(&x, 1), options); }
   Tensor call(std::span<const Tensor> inputs, const CallOptions& options) override {
     if (inputs.empty() || inputs.size() > 3) {
-      throw Error(Code::kInvalidArgument, fmt::format("MultiHeadAttention takes {{query, value, key}}, got {} inputs", inputs.size()));
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("MultiHeadAttention takes {{query, value, key}}, got {} inputs", inputs.size()));
     }
     const Tensor q = split_heads(inputs[0], query_, key_dim_), k = split_heads(inputs.back(), key_, key_dim_);
     const Tensor v = split_heads(inputs[inputs.size() > 1 ? 1 : 0], value_, value_dim_);
@@ -51,8 +60,14 @@ class AttentionModule final : public Module {
   }
 
   Config config() const override {
-    return Config::Table{{"type", type()}, {"num_heads", heads_}, {"key_dim", key_dim_}, {"value_dim", value_dim_}, {"dropout", options_.dropout},
-                         {"use_bias", options_.use_bias}, {"use_causal_mask", options_.use_causal_mask}, {"output_dim", options_.output_dim}};
+    return Config::Table{{"type", type()},
+                         {"num_heads", heads_},
+                         {"key_dim", key_dim_},
+                         {"value_dim", value_dim_},
+                         {"dropout", options_.dropout},
+                         {"use_bias", options_.use_bias},
+                         {"use_causal_mask", options_.use_causal_mask},
+                         {"output_dim", options_.output_dim}};
   }
 
  private:
@@ -65,7 +80,8 @@ class AttentionModule final : public Module {
     return made;
   }
   Tensor split_heads(const Tensor& x, const Projection& p, int64_t dim) const {
-    return reshape(dense(x, p.kernel, options_.use_bias ? p.bias.value() : Tensor()), {x.shape()[0], x.shape()[1], heads_, dim});
+    return reshape(dense(x, p.kernel, options_.use_bias ? p.bias.value() : Tensor()),
+                   {x.shape()[0], x.shape()[1], heads_, dim});
   }
 
   int64_t heads_, key_dim_, value_dim_;

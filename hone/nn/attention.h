@@ -13,8 +13,8 @@ struct MultiHeadAttentionOptions {
   Initializer kernel_initializer = GlorotUniform();
   std::string name{};
 };
-/// softmax(Q K' / sqrt(key_dim)) V over heads (Vaswani et al., 2017). Call with {query, value} or {query, value, key}, or with one
-/// tensor for self-attention; each [n, t, d]. CallOptions::mask [n, t, s] or [n, 1, t, s]: true = attend.
+/// softmax(Q K' / sqrt(key_dim)) V over heads (Vaswani et al., 2017). Call with {query, value} or {query, value, key},
+/// or with one tensor for self-attention; each [n, t, d]. CallOptions::mask [n, t, s] or [n, 1, t, s]: true = attend.
 class MultiHeadAttention : public Layer {
  public:
   MultiHeadAttention(int64_t num_heads, int64_t key_dim, MultiHeadAttentionOptions options = {});

@@ -15,15 +15,18 @@ namespace {
 struct Window {
   Ints kernel, strides, dilation;
   std::string padding;
-  ConvOptions options(int64_t groups, const Tensor& bias) const { return {.strides = strides, .padding = padding.c_str(), .dilation = dilation, .groups = groups, .bias = bias}; }
+  ConvOptions options(int64_t groups, const Tensor& bias) const {
+    return {.strides = strides, .padding = padding.c_str(), .dilation = dilation, .groups = groups, .bias = bias};
+  }
 };
 
 Dim channels_of(std::span<const TensorType> inputs, const char* type) {
   const Shape& shape = inputs[0].shape;
   if (shape.rank() != 4) {
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("{} needs images [n, height, width, channels]", type),
-                                         .details = {"got: " + to_string(inputs[0])},
-                                         .fix = "add the missing axis: expand_dims(x, -1) for grey images, expand_dims(x, 0) for one image"});
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("{} needs images [n, height, width, channels]", type),
+                 .details = {"got: " + to_string(inputs[0])},
+                 .fix = "add the missing axis: expand_dims(x, -1) for grey images, expand_dims(x, 0) for one image"});
   }
   return shape[3];
 }
@@ -38,7 +41,8 @@ class Conv2DModule final : public Module {
  public:
   Conv2DModule(int64_t filters, const Sizes& kernel, Conv2DOptions options)
       : filters_(filters),
-        window_{kernel.expand(2, "kernel_size"), options.strides.expand(2, "strides"), options.dilation_rate.expand(2, "dilation_rate"), options.padding},
+        window_{kernel.expand(2, "kernel_size"), options.strides.expand(2, "strides"),
+                options.dilation_rate.expand(2, "dilation_rate"), options.padding},
         options_(std::move(options)) {
     if (filters_ <= 0) throw Error(Code::kInvalidArgument, fmt::format("Conv2D needs filters >= 1, got {}", filters_));
     (void)Padding(window_.padding);
@@ -47,17 +51,22 @@ class Conv2DModule final : public Module {
   void build(std::span<const TensorType> inputs) override {
     const Dim channels = channels_of(inputs, "Conv2D");
     if (options_.groups < 1 || channels.number() % options_.groups != 0 || filters_ % options_.groups != 0) {
-      throw Error(Code::kInvalidArgument, fmt::format("Conv2D: groups = {} must divide {} input channels and {} filters", options_.groups,
-                                                      channels.number(), filters_));
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("Conv2D: groups = {} must divide {} input channels and {} filters", options_.groups,
+                              channels.number(), filters_));
     }
-    kernel_ = variable("kernel", {{window_.kernel[0], window_.kernel[1], floor_div(channels, options_.groups), filters_}, options_.kernel_initializer});
+    kernel_ =
+        variable("kernel", {{window_.kernel[0], window_.kernel[1], floor_div(channels, options_.groups), filters_},
+                            options_.kernel_initializer});
     if (options_.use_bias) bias_ = variable("bias", {{filters_}, options_.bias_initializer});
   }
   Tensor call(const Tensor& x, const CallOptions&) override {
-    return options_.activation(conv2d(x, kernel_, window_.options(options_.groups, options_.use_bias ? bias_.value() : Tensor())));
+    return options_.activation(
+        conv2d(x, kernel_, window_.options(options_.groups, options_.use_bias ? bias_.value() : Tensor())));
   }
   Config config() const override {
-    Config config(Config::Table{{"type", type()}, {"filters", filters_}, {"kernel_size", sizes_config(window_.kernel)}});
+    Config config(
+        Config::Table{{"type", type()}, {"filters", filters_}, {"kernel_size", sizes_config(window_.kernel)}});
     add_window(config, window_);
     config.set("groups", options_.groups);
     config.set("activation", options_.activation.name());
@@ -75,18 +84,22 @@ class Conv2DModule final : public Module {
 class DepthwiseModule final : public Module {
  public:
   DepthwiseModule(const Sizes& kernel, DepthwiseConv2DOptions options)
-      : window_{kernel.expand(2, "kernel_size"), options.strides.expand(2, "strides"), options.dilation_rate.expand(2, "dilation_rate"), options.padding},
+      : window_{kernel.expand(2, "kernel_size"), options.strides.expand(2, "strides"),
+                options.dilation_rate.expand(2, "dilation_rate"), options.padding},
         options_(std::move(options)) {
     (void)Padding(window_.padding);
   }
   std::string type() const override { return "DepthwiseConv2D"; }
   void build(std::span<const TensorType> inputs) override {
     const Dim channels = channels_of(inputs, "DepthwiseConv2D");
-    kernel_ = variable("depthwise_kernel", {{window_.kernel[0], window_.kernel[1], channels, options_.depth_multiplier}, options_.depthwise_initializer});
-    if (options_.use_bias) bias_ = variable("bias", {{channels * options_.depth_multiplier}, options_.bias_initializer});
+    kernel_ = variable("depthwise_kernel", {{window_.kernel[0], window_.kernel[1], channels, options_.depth_multiplier},
+                                            options_.depthwise_initializer});
+    if (options_.use_bias)
+      bias_ = variable("bias", {{channels * options_.depth_multiplier}, options_.bias_initializer});
   }
   Tensor call(const Tensor& x, const CallOptions&) override {
-    return options_.activation(depthwise_conv2d(x, kernel_, window_.options(1, options_.use_bias ? bias_.value() : Tensor())));
+    return options_.activation(
+        depthwise_conv2d(x, kernel_, window_.options(1, options_.use_bias ? bias_.value() : Tensor())));
   }
   Config config() const override {
     Config config(Config::Table{{"type", type()}, {"kernel_size", sizes_config(window_.kernel)}});
@@ -107,23 +120,30 @@ class SeparableModule final : public Module {
  public:
   SeparableModule(int64_t filters, const Sizes& kernel, SeparableConv2DOptions options)
       : filters_(filters),
-        window_{kernel.expand(2, "kernel_size"), options.strides.expand(2, "strides"), options.dilation_rate.expand(2, "dilation_rate"), options.padding},
+        window_{kernel.expand(2, "kernel_size"), options.strides.expand(2, "strides"),
+                options.dilation_rate.expand(2, "dilation_rate"), options.padding},
         options_(std::move(options)) {
-    if (filters_ <= 0) throw Error(Code::kInvalidArgument, fmt::format("SeparableConv2D needs filters >= 1, got {}", filters_));
+    if (filters_ <= 0)
+      throw Error(Code::kInvalidArgument, fmt::format("SeparableConv2D needs filters >= 1, got {}", filters_));
     (void)Padding(window_.padding);
   }
   std::string type() const override { return "SeparableConv2D"; }
   void build(std::span<const TensorType> inputs) override {
     const Dim channels = channels_of(inputs, "SeparableConv2D");
-    depthwise_ = variable("depthwise_kernel", {{window_.kernel[0], window_.kernel[1], channels, options_.depth_multiplier}, options_.depthwise_initializer});
-    pointwise_ = variable("pointwise_kernel", {{1, 1, channels * options_.depth_multiplier, filters_}, options_.pointwise_initializer});
+    depthwise_ = variable(
+        "depthwise_kernel",
+        {{window_.kernel[0], window_.kernel[1], channels, options_.depth_multiplier}, options_.depthwise_initializer});
+    pointwise_ = variable("pointwise_kernel",
+                          {{1, 1, channels * options_.depth_multiplier, filters_}, options_.pointwise_initializer});
     if (options_.use_bias) bias_ = variable("bias", {{filters_}, options_.bias_initializer});
   }
   Tensor call(const Tensor& x, const CallOptions&) override {
-    return options_.activation(separable_conv2d(x, depthwise_, pointwise_, window_.options(1, options_.use_bias ? bias_.value() : Tensor())));
+    return options_.activation(
+        separable_conv2d(x, depthwise_, pointwise_, window_.options(1, options_.use_bias ? bias_.value() : Tensor())));
   }
   Config config() const override {
-    Config config(Config::Table{{"type", type()}, {"filters", filters_}, {"kernel_size", sizes_config(window_.kernel)}});
+    Config config(
+        Config::Table{{"type", type()}, {"filters", filters_}, {"kernel_size", sizes_config(window_.kernel)}});
     add_window(config, window_);
     config.set("depth_multiplier", options_.depth_multiplier);
     config.set("activation", options_.activation.name());
@@ -141,7 +161,10 @@ class SeparableModule final : public Module {
 class PoolingModule final : public Module {
  public:
   PoolingModule(bool largest, const Sizes& window, const Pooling2DOptions& options)
-      : largest_(largest), window_(window.expand(2, "pool_size")), strides_(options.strides ? options.strides->expand(2, "strides") : window_), padding_(options.padding) {
+      : largest_(largest),
+        window_(window.expand(2, "pool_size")),
+        strides_(options.strides ? options.strides->expand(2, "strides") : window_),
+        padding_(options.padding) {
     (void)Padding(padding_);
   }
   std::string type() const override { return largest_ ? "MaxPooling2D" : "AveragePooling2D"; }
@@ -150,7 +173,10 @@ class PoolingModule final : public Module {
     return largest_ ? max_pool(x, window_, options) : avg_pool(x, window_, options);
   }
   Config config() const override {
-    return Config::Table{{"type", type()}, {"pool_size", sizes_config(window_)}, {"strides", sizes_config(strides_)}, {"padding", padding_}};
+    return Config::Table{{"type", type()},
+                         {"pool_size", sizes_config(window_)},
+                         {"strides", sizes_config(strides_)},
+                         {"padding", padding_}};
   }
 
  private:
@@ -172,20 +198,24 @@ class GlobalPoolingModule final : public Module {
 
 }  // namespace
 
-Conv2D::Conv2D(int64_t filters, Sizes kernel_size, Conv2DOptions options) : Layer(std::make_shared<Conv2DModule>(filters, kernel_size, options)) {
+Conv2D::Conv2D(int64_t filters, Sizes kernel_size, Conv2DOptions options)
+    : Layer(std::make_shared<Conv2DModule>(filters, kernel_size, options)) {
   if (!options.name.empty()) set_name(options.name);
 }
-DepthwiseConv2D::DepthwiseConv2D(Sizes kernel_size, DepthwiseConv2DOptions options) : Layer(std::make_shared<DepthwiseModule>(kernel_size, options)) {
+DepthwiseConv2D::DepthwiseConv2D(Sizes kernel_size, DepthwiseConv2DOptions options)
+    : Layer(std::make_shared<DepthwiseModule>(kernel_size, options)) {
   if (!options.name.empty()) set_name(options.name);
 }
 SeparableConv2D::SeparableConv2D(int64_t filters, Sizes kernel_size, SeparableConv2DOptions options)
     : Layer(std::make_shared<SeparableModule>(filters, kernel_size, options)) {
   if (!options.name.empty()) set_name(options.name);
 }
-MaxPooling2D::MaxPooling2D(Sizes pool_size, Pooling2DOptions options) : Layer(std::make_shared<PoolingModule>(true, pool_size, options)) {
+MaxPooling2D::MaxPooling2D(Sizes pool_size, Pooling2DOptions options)
+    : Layer(std::make_shared<PoolingModule>(true, pool_size, options)) {
   if (!options.name.empty()) set_name(options.name);
 }
-AveragePooling2D::AveragePooling2D(Sizes pool_size, Pooling2DOptions options) : Layer(std::make_shared<PoolingModule>(false, pool_size, options)) {
+AveragePooling2D::AveragePooling2D(Sizes pool_size, Pooling2DOptions options)
+    : Layer(std::make_shared<PoolingModule>(false, pool_size, options)) {
   if (!options.name.empty()) set_name(options.name);
 }
 GlobalAveragePooling2D::GlobalAveragePooling2D() : Layer(std::make_shared<GlobalPoolingModule>(false)) {}

@@ -20,7 +20,8 @@ class DenseModule final : public Module {
   }
   std::string type() const override { return "Dense"; }
   void build(std::span<const TensorType> inputs) override {
-    if (inputs[0].shape.rank() < 1) throw Error(Code::kInvalidArgument, "Dense needs an input of rank 1 or more, got a scalar");
+    if (inputs[0].shape.rank() < 1)
+      throw Error(Code::kInvalidArgument, "Dense needs an input of rank 1 or more, got a scalar");
     kernel_ = variable("kernel", {{inputs[0].shape.dim(-1), units_}, options_.kernel_initializer});
     if (options_.use_bias) bias_ = variable("bias", {{units_}, options_.bias_initializer});
   }
@@ -28,7 +29,10 @@ class DenseModule final : public Module {
     return options_.activation(dense(x, kernel_, options_.use_bias ? bias_.value() : Tensor()));
   }
   Config config() const override {
-    return Config::Table{{"type", type()}, {"units", units_}, {"activation", options_.activation.name()}, {"use_bias", options_.use_bias}};
+    return Config::Table{{"type", type()},
+                         {"units", units_},
+                         {"activation", options_.activation.name()},
+                         {"use_bias", options_.use_bias}};
   }
 
  private:
@@ -81,12 +85,15 @@ class ReshapeModule final : public Module {
 class DropoutModule final : public Module {
  public:
   DropoutModule(double rate, DropoutOptions options) : rate_(rate), options_(std::move(options)) {
-    if (!(rate >= 0 && rate < 1)) throw Error(Code::kInvalidArgument, fmt::format("Dropout needs 0 <= rate < 1, got {}", rate));
+    if (!(rate >= 0 && rate < 1))
+      throw Error(Code::kInvalidArgument, fmt::format("Dropout needs 0 <= rate < 1, got {}", rate));
   }
   std::string type() const override { return "Dropout"; }
   void build(std::span<const TensorType>) override {
     const uint64_t key = options_.seed >= 0 ? static_cast<uint64_t>(options_.seed) : next_random_key();
-    state_ = variable("state", {{2}, Initializer("random_state", [key](const Shape&, DType) { return random::state(key); }), u64, false});
+    state_ = variable(
+        "state",
+        {{2}, Initializer("random_state", [key](const Shape&, DType) { return random::state(key); }), u64, false});
   }
   Tensor call(const Tensor& x, const CallOptions& options) override {
     if (!options.training || rate_ == 0) return x;
@@ -105,13 +112,19 @@ class DropoutModule final : public Module {
 
 class EmbeddingModule final : public Module {
  public:
-  EmbeddingModule(int64_t rows, int64_t columns, EmbeddingOptions options) : rows_(rows), columns_(columns), options_(std::move(options)) {
-    if (rows <= 0 || columns <= 0) throw Error(Code::kInvalidArgument, fmt::format("Embedding needs positive sizes, got {} x {}", rows, columns));
+  EmbeddingModule(int64_t rows, int64_t columns, EmbeddingOptions options)
+      : rows_(rows), columns_(columns), options_(std::move(options)) {
+    if (rows <= 0 || columns <= 0)
+      throw Error(Code::kInvalidArgument, fmt::format("Embedding needs positive sizes, got {} x {}", rows, columns));
   }
   std::string type() const override { return "Embedding"; }
-  void build(std::span<const TensorType>) override { table_ = variable("embeddings", {{rows_, columns_}, options_.embeddings_initializer}); }
+  void build(std::span<const TensorType>) override {
+    table_ = variable("embeddings", {{rows_, columns_}, options_.embeddings_initializer});
+  }
   Tensor call(const Tensor& ids, const CallOptions&) override { return embedding(table_, ids); }
-  Config config() const override { return Config::Table{{"type", type()}, {"input_dim", rows_}, {"output_dim", columns_}}; }
+  Config config() const override {
+    return Config::Table{{"type", type()}, {"input_dim", rows_}, {"output_dim", columns_}};
+  }
 
  private:
   int64_t rows_, columns_;
@@ -138,7 +151,8 @@ class RescalingModule final : public Module {
 Dense::Dense(int64_t units, DenseOptions options) : Layer(std::make_shared<DenseModule>(units, options)) {
   if (!options.name.empty()) set_name(options.name);
 }
-ActivationLayer::ActivationLayer(Activation activation, std::string name) : Layer(std::make_shared<ActivationModule>(std::move(activation))) {
+ActivationLayer::ActivationLayer(Activation activation, std::string name)
+    : Layer(std::make_shared<ActivationModule>(std::move(activation))) {
   if (!name.empty()) set_name(std::move(name));
 }
 Flatten::Flatten() : Layer(std::make_shared<FlattenModule>()) {}

@@ -9,14 +9,16 @@ namespace hone::nn {
 
 /// A named way to fill a variable; draws from the global stream (set_random_seed) unless it has a seed of its own.
 struct Initializer {
-  Initializer(std::string name, std::function<Tensor(const Shape& shape, DType dtype)> make) : name(std::move(name)), make(std::move(make)) {}
+  Initializer(std::string name, std::function<Tensor(const Shape& shape, DType dtype)> make)
+      : name(std::move(name)), make(std::move(make)) {}
   /// By Keras' names ("glorot_uniform", "zeros", ...). Error kInvalidArgument for others.
   Initializer(const char* name);  // NOLINT: a name is an initializer
   std::string name;
   std::function<Tensor(const Shape& shape, DType dtype)> make;
 };
 
-/// U(-limit, limit), limit = sqrt(6 / (fan_in + fan_out)). Kernels are [..., in, out]: leading axes multiply both fans (Glorot and Bengio, 2010).
+/// U(-limit, limit), limit = sqrt(6 / (fan_in + fan_out)). Kernels are [..., in, out]: leading axes multiply both fans
+/// (Glorot and Bengio, 2010).
 Initializer GlorotUniform();
 /// N(0, 2 / (fan_in + fan_out)) cut at two deviations.
 Initializer GlorotNormal();

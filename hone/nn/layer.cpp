@@ -43,12 +43,14 @@ std::map<std::string, std::function<Layer(const Config&)>, std::less<>>& custom_
 void Module::build(std::span<const TensorType>) {}
 
 Tensor Module::call(const Tensor&, const CallOptions&) {
-  throw Error(Code::kInternal, fmt::format("module {} has no call", type()), "override Tensor call(const Tensor& x, const CallOptions& options)");
+  throw Error(Code::kInternal, fmt::format("module {} has no call", type()),
+              "override Tensor call(const Tensor& x, const CallOptions& options)");
 }
 
 Tensor Module::call(std::span<const Tensor> inputs, const CallOptions& options) {
   if (inputs.size() != 1) {
-    throw Error(Code::kInvalidArgument, fmt::format("layer {} takes one input, got {}", name_.empty() ? type() : name_, inputs.size()));
+    throw Error(Code::kInvalidArgument,
+                fmt::format("layer {} takes one input, got {}", name_.empty() ? type() : name_, inputs.size()));
   }
   return call(inputs[0], options);
 }
@@ -57,19 +59,26 @@ Config Module::config() const { return Config(Config::Table{{"type", type()}}); 
 
 Variable Module::variable(std::string name, VariableSpec spec) {
   for (const Variable& other : variables_) {
-    if (other.name() == name) throw Error(Code::kInvalidArgument, fmt::format("module {} has a variable '{}' already", type(), name));
+    if (other.name() == name)
+      throw Error(Code::kInvalidArgument, fmt::format("module {} has a variable '{}' already", type(), name));
   }
-  variables_.emplace_back(spec.initializer.make(spec.shape, spec.dtype), VariableOptions{.name = std::move(name), .trainable = spec.trainable && trainable_});
+  variables_.emplace_back(spec.initializer.make(spec.shape, spec.dtype),
+                          VariableOptions{.name = std::move(name), .trainable = spec.trainable && trainable_});
   if (!spec.trainable) state_.push_back(variables_.back().key());
   return variables_.back();
 }
 
-bool Module::is_state(const Variable& variable) const { return std::ranges::find(state_, variable.key()) != state_.end(); }
+bool Module::is_state(const Variable& variable) const {
+  return std::ranges::find(state_, variable.key()) != state_.end();
+}
 
 void Module::add_child(std::string name, const Layer& layer) {
-  if (!layer.defined()) throw Error(Code::kInvalidArgument, fmt::format("child '{}' of {} is an empty layer", name, type()));
+  if (!layer.defined())
+    throw Error(Code::kInvalidArgument, fmt::format("child '{}' of {} is an empty layer", name, type()));
   for (const auto& [other, unused] : children_) {
-    if (other == name) throw Error(Code::kInvalidArgument, fmt::format("module {} has a child '{}' already", type(), name), "give children different names");
+    if (other == name)
+      throw Error(Code::kInvalidArgument, fmt::format("module {} has a child '{}' already", type(), name),
+                  "give children different names");
   }
   if (layer.name().empty() || layer.name() == snake_case(layer.module().type())) layer.set_name(name);
   children_.emplace_back(std::move(name), layer);
@@ -86,7 +95,9 @@ void Layer::build(std::span<const TensorType> inputs) const {
 }
 
 Tensor Layer::call(std::span<const Tensor> inputs, const CallOptions& options, Location location) const {
-  if (!impl_) throw Error(Code::kFailedPrecondition, {.what = "calling an empty layer", .location = location, .fix = "construct the layer first"});
+  if (!impl_)
+    throw Error(Code::kFailedPrecondition,
+                {.what = "calling an empty layer", .location = location, .fix = "construct the layer first"});
   const LocationScope scope(location, impl_->name_.c_str());
   if (!impl_->built_) {
     std::vector<TensorType> types;
@@ -96,7 +107,9 @@ Tensor Layer::call(std::span<const Tensor> inputs, const CallOptions& options, L
   return inputs.size() == 1 ? impl_->call(inputs[0], options) : impl_->call(inputs, options);
 }
 
-Tensor Layer::operator()(const Tensor& x, const CallOptions& options, Location location) const { return call({&x, 1}, options, location); }
+Tensor Layer::operator()(const Tensor& x, const CallOptions& options, Location location) const {
+  return call({&x, 1}, options, location);
+}
 Tensor Layer::operator()(std::initializer_list<Tensor> inputs, const CallOptions& options, Location location) const {
   return call(std::span(inputs.begin(), inputs.size()), options, location);
 }
@@ -142,12 +155,15 @@ void Layer::set_trainable(bool trainable) const {
   for (const auto& [name, child] : impl_->children_) child.set_trainable(trainable);
 }
 
-void register_layer(std::string type, std::function<Layer(const Config&)> from_config) { custom_types()[std::move(type)] = std::move(from_config); }
+void register_layer(std::string type, std::function<Layer(const Config&)> from_config) {
+  custom_types()[std::move(type)] = std::move(from_config);
+}
 
 Layer layer_from_config(const Config& config, std::string_view where) {
   const Config* type = config.find("type");
   if (!type) {
-    throw Error(Code::kInvalidArgument, fmt::format("{} needs a type", where), "for example {type = \"Dense\", units = 10}");
+    throw Error(Code::kInvalidArgument, fmt::format("{} needs a type", where),
+                "for example {type = \"Dense\", units = 10}");
   }
   const std::string& name = type->as_string(fmt::format("{}.type", where));
   if (const auto custom = custom_types().find(name); custom != custom_types().end()) return custom->second(config);
@@ -163,9 +179,10 @@ Layer layer_from_config(const Config& config, std::string_view where) {
     names.push_back(each.name);
   }
   const std::string close = nearest(name, names);
-  throw Error(Code::kInvalidArgument, {.what = fmt::format("{}: no layer type is named '{}'", where, name),
-                                       .fix = close.empty() ? "register it with nn::register_layer, or use one of the library's types"
-                                                            : fmt::format("did you mean '{}'?", close)});
+  throw Error(Code::kInvalidArgument,
+              {.what = fmt::format("{}: no layer type is named '{}'", where, name),
+               .fix = close.empty() ? "register it with nn::register_layer, or use one of the library's types"
+                                    : fmt::format("did you mean '{}'?", close)});
 }
 
 }  // namespace hone::nn

@@ -43,7 +43,8 @@ class Module {
   virtual Tensor call(const Tensor& x, const CallOptions& options);
   /// Several inputs; the default passes the only one to call(x). Error kInvalidArgument for more.
   virtual Tensor call(std::span<const Tensor> inputs, const CallOptions& options);
-  /// What from_config() needs to make the layer again: {"type": ..., options...}. Modules of one's own give only their type and name.
+  /// What from_config() needs to make the layer again: {"type": ..., options...}. Modules of one's own give only their
+  /// type and name.
   virtual Config config() const;
   /// The type's name in configs and summaries.
   virtual std::string type() const { return "Module"; }
@@ -83,7 +84,8 @@ class Layer {
   bool defined() const { return static_cast<bool>(impl_); }
 
   Tensor operator()(const Tensor& x, const CallOptions& options = {}, Location location = Location::current()) const;
-  Tensor operator()(std::initializer_list<Tensor> inputs, const CallOptions& options = {}, Location location = Location::current()) const;
+  Tensor operator()(std::initializer_list<Tensor> inputs, const CallOptions& options = {},
+                    Location location = Location::current()) const;
   Tensor call(std::span<const Tensor> inputs, const CallOptions& options, Location location) const;
 
   /// Variables of the layer and its children in the order of their making; names are paths: "block/conv/kernel".
@@ -116,8 +118,8 @@ Layer make(Args&&... args) {
   return Layer(std::make_shared<M>(std::forward<Args>(args)...));
 }
 
-/// The layer that a config describes ({"type": "Dense", "units": 10}). Error kInvalidArgument for unknown types and keys, with the
-/// nearest name; `where` leads the key's path in messages.
+/// The layer that a config describes ({"type": "Dense", "units": 10}). Error kInvalidArgument for unknown types and
+/// keys, with the nearest name; `where` leads the key's path in messages.
 Layer layer_from_config(const Config& config, std::string_view where = "layer");
 /// Makes a type of one's own known to layer_from_config (and so to bundles).
 void register_layer(std::string type, std::function<Layer(const Config&)> from_config);

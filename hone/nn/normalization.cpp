@@ -15,7 +15,9 @@ class BatchNormModule final : public Module {
   explicit BatchNormModule(BatchNormalizationOptions options) : options_(std::move(options)) {}
   std::string type() const override { return "BatchNormalization"; }
   void build(std::span<const TensorType> inputs) override {
-    if (inputs[0].shape.rank() < 2) throw Error(Code::kInvalidArgument, "BatchNormalization needs a batch axis and a channel axis, got " + to_string(inputs[0]));
+    if (inputs[0].shape.rank() < 2)
+      throw Error(Code::kInvalidArgument,
+                  "BatchNormalization needs a batch axis and a channel axis, got " + to_string(inputs[0]));
     const Shape channels{inputs[0].shape.dim(-1)};
     if (options_.scale) gamma_ = variable("gamma", {channels, Ones()});
     if (options_.center) beta_ = variable("beta", {channels, Zeros()});
@@ -25,14 +27,19 @@ class BatchNormModule final : public Module {
   Tensor call(const Tensor& x, const CallOptions& options) override {
     const Tensor gamma = options_.scale ? gamma_.value() : ones(mean_.shape());
     const Tensor beta = options_.center ? beta_.value() : zeros(mean_.shape());
-    if (!options.training || !trainable()) return batch_norm_inference(x, gamma, beta, mean_, variance_, options_.epsilon);
+    if (!options.training || !trainable())
+      return batch_norm_inference(x, gamma, beta, mean_, variance_, options_.epsilon);
     auto [y, mean, variance] = batch_norm_training(x, gamma, beta, options_.epsilon);
     move_towards(mean_, mean);
     move_towards(variance_, variance);
     return y;
   }
   Config config() const override {
-    return Config::Table{{"type", type()}, {"momentum", options_.momentum}, {"epsilon", options_.epsilon}, {"center", options_.center}, {"scale", options_.scale}};
+    return Config::Table{{"type", type()},
+                         {"momentum", options_.momentum},
+                         {"epsilon", options_.epsilon},
+                         {"center", options_.center},
+                         {"scale", options_.scale}};
   }
 
  private:
@@ -50,16 +57,22 @@ class LayerNormModule final : public Module {
   std::string type() const override { return "LayerNormalization"; }
   void build(std::span<const TensorType> inputs) override {
     Shape trailing;
-    for (int i = inputs[0].shape.normalize_axis(options_.axis); i < inputs[0].shape.rank(); ++i) trailing.push_back(inputs[0].shape[i]);
+    for (int i = inputs[0].shape.normalize_axis(options_.axis); i < inputs[0].shape.rank(); ++i)
+      trailing.push_back(inputs[0].shape[i]);
     if (options_.scale) gamma_ = variable("gamma", {trailing, Ones()});
     if (options_.center) beta_ = variable("beta", {trailing, Zeros()});
     shape_ = trailing;
   }
   Tensor call(const Tensor& x, const CallOptions&) override {
-    return layer_norm(x, options_.scale ? gamma_.value() : ones(shape_), options_.center ? beta_.value() : zeros(shape_), options_.axis, options_.epsilon);
+    return layer_norm(x, options_.scale ? gamma_.value() : ones(shape_),
+                      options_.center ? beta_.value() : zeros(shape_), options_.axis, options_.epsilon);
   }
   Config config() const override {
-    return Config::Table{{"type", type()}, {"axis", options_.axis}, {"epsilon", options_.epsilon}, {"center", options_.center}, {"scale", options_.scale}};
+    return Config::Table{{"type", type()},
+                         {"axis", options_.axis},
+                         {"epsilon", options_.epsilon},
+                         {"center", options_.center},
+                         {"scale", options_.scale}};
   }
 
  private:
@@ -70,10 +83,12 @@ class LayerNormModule final : public Module {
 
 }  // namespace
 
-BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : Layer(std::make_shared<BatchNormModule>(options)) {
+BatchNormalization::BatchNormalization(BatchNormalizationOptions options)
+    : Layer(std::make_shared<BatchNormModule>(options)) {
   if (!options.name.empty()) set_name(options.name);
 }
-LayerNormalization::LayerNormalization(LayerNormalizationOptions options) : Layer(std::make_shared<LayerNormModule>(options)) {
+LayerNormalization::LayerNormalization(LayerNormalizationOptions options)
+    : Layer(std::make_shared<LayerNormModule>(options)) {
   if (!options.name.empty()) set_name(options.name);
 }
 

@@ -24,7 +24,8 @@ class LstmModule final : public Module {
 
   void build(std::span<const TensorType> inputs) override {
     if (inputs[0].shape.rank() != 3) {
-      throw Error(Code::kInvalidArgument, {.what = "LSTM needs sequences [n, t, d]", .details = {"got: " + to_string(inputs[0])}});
+      throw Error(Code::kInvalidArgument,
+                  {.what = "LSTM needs sequences [n, t, d]", .details = {"got: " + to_string(inputs[0])}});
     }
     kernel_ = variable("kernel", {{inputs[0].shape[2], 4 * units_}, options_.kernel_initializer});
     recurrent_ = variable("recurrent_kernel", {{units_, 4 * units_}, options_.recurrent_initializer});
@@ -32,9 +33,11 @@ class LstmModule final : public Module {
   }
 
   Tensor call(const Tensor& x, const CallOptions& options) override {
-    const Tensor projected = dense(swap_axes(x, 0, 1), kernel_, options_.use_bias ? bias_.value() : Tensor());  // [t, n, 4 units]
+    const Tensor projected =
+        dense(swap_axes(x, 0, 1), kernel_, options_.use_bias ? bias_.value() : Tensor());  // [t, n, 4 units]
     std::vector<Tensor> steps = unstack(projected, 0);
-    std::vector<Tensor> masks = options.mask.defined() ? unstack(expand_dims(swap_axes(options.mask, 0, 1), -1), 0) : std::vector<Tensor>();
+    std::vector<Tensor> masks =
+        options.mask.defined() ? unstack(expand_dims(swap_axes(options.mask, 0, 1), -1), 0) : std::vector<Tensor>();
     if (options_.go_backwards) {
       std::ranges::reverse(steps);
       std::ranges::reverse(masks);
@@ -52,16 +55,21 @@ class LstmModule final : public Module {
   }
 
   Config config() const override {
-    return Config::Table{{"type", type()}, {"units", units_}, {"use_bias", options_.use_bias}, {"unit_forget_bias", options_.unit_forget_bias},
-                         {"return_sequences", options_.return_sequences}, {"go_backwards", options_.go_backwards}};
+    return Config::Table{{"type", type()},
+                         {"units", units_},
+                         {"use_bias", options_.use_bias},
+                         {"unit_forget_bias", options_.unit_forget_bias},
+                         {"return_sequences", options_.return_sequences},
+                         {"go_backwards", options_.go_backwards}};
   }
 
  private:
   Initializer forget_bias() const {
     if (!options_.unit_forget_bias) return options_.bias_initializer;
-    return Initializer("unit_forget_bias", [inner = options_.bias_initializer, units = units_](const Shape&, DType dtype) {
-      return concatenate({inner.make({units}, dtype), ones({units}, dtype), inner.make({2 * units}, dtype)}, 0);
-    });
+    return Initializer(
+        "unit_forget_bias", [inner = options_.bias_initializer, units = units_](const Shape&, DType dtype) {
+          return concatenate({inner.make({units}, dtype), ones({units}, dtype), inner.make({2 * units}, dtype)}, 0);
+        });
   }
 
   int64_t units_;

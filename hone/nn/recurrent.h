@@ -15,8 +15,8 @@ struct LSTMOptions {
   Initializer bias_initializer = Zeros();
   std::string name{};
 };
-/// Long short-term memory (Hochreiter and Schmidhuber, 1997), Keras' gate order i f g o: [n, t, d] -> [n, units], or [n, t, units] with
-/// return_sequences. CallOptions::mask [n, t]: where false the state is kept.
+/// Long short-term memory (Hochreiter and Schmidhuber, 1997), Keras' gate order i f g o: [n, t, d] -> [n, units], or
+/// [n, t, units] with return_sequences. CallOptions::mask [n, t]: where false the state is kept.
 class LSTM : public Layer {
  public:
   explicit LSTM(int64_t units, LSTMOptions options = {});

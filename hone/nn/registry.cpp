@@ -8,7 +8,8 @@
 
 namespace hone::nn {
 
-ConfigReader::ConfigReader(const Config& config, std::string_view where) : config_(config), where_(where), known_{"type", "name"} {
+ConfigReader::ConfigReader(const Config& config, std::string_view where)
+    : config_(config), where_(where), known_{"type", "name"} {
   config.as_table(where_);
 }
 
@@ -45,11 +46,13 @@ Ints ConfigReader::sizes(std::string_view key, Ints fallback) {
 }
 
 int64_t ConfigReader::required_integer(std::string_view key) {
-  if (!config_.find(key)) throw Error(Code::kInvalidArgument, fmt::format("{} is missing", path(key)), "this layer cannot do without it");
+  if (!config_.find(key))
+    throw Error(Code::kInvalidArgument, fmt::format("{} is missing", path(key)), "this layer cannot do without it");
   return integer(key, 0);
 }
 Ints ConfigReader::required_sizes(std::string_view key) {
-  if (!config_.find(key)) throw Error(Code::kInvalidArgument, fmt::format("{} is missing", path(key)), "this layer cannot do without it");
+  if (!config_.find(key))
+    throw Error(Code::kInvalidArgument, fmt::format("{} is missing", path(key)), "this layer cannot do without it");
   return sizes(key, {});
 }
 
@@ -57,8 +60,9 @@ void ConfigReader::finish() const {
   for (const auto& [key, value] : config_.as_table(where_)) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
     const std::string close = nearest(key, known_);
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("{} has no option '{}'", where_, key),
-                                         .fix = close.empty() ? "remove it" : fmt::format("did you mean '{}'?", close)});
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("{} has no option '{}'", where_, key),
+                 .fix = close.empty() ? "remove it" : fmt::format("did you mean '{}'?", close)});
   }
 }
 

@@ -7,14 +7,18 @@ namespace hone {
 struct DTypeAttrs {
   DType dtype = DType::f32;
   template <class V>
-  void visit(V& v) { v.field("dtype", dtype); }
+  void visit(V& v) {
+    v.field("dtype", dtype);
+  }
 };
 
 struct TypeAttrs {
   DType dtype = DType::f32;
   Shape shape;
   template <class V>
-  void visit(V& v) { v.field("dtype", dtype), v.field("shape", shape); }
+  void visit(V& v) {
+    v.field("dtype", dtype), v.field("shape", shape);
+  }
 };
 
 /// A splat: every element has these bits.
@@ -23,7 +27,9 @@ struct ConstantAttrs {
   Shape shape;
   int64_t bits = 0;  ///< the element's bytes, little-endian
   template <class V>
-  void visit(V& v) { v.field("dtype", dtype), v.field("shape", shape), v.field("bits", bits); }
+  void visit(V& v) {
+    v.field("dtype", dtype), v.field("shape", shape), v.field("bits", bits);
+  }
 };
 
 struct IotaAttrs {
@@ -31,13 +37,17 @@ struct IotaAttrs {
   Shape shape;
   int64_t axis = 0;
   template <class V>
-  void visit(V& v) { v.field("dtype", dtype), v.field("shape", shape), v.field("axis", axis); }
+  void visit(V& v) {
+    v.field("dtype", dtype), v.field("shape", shape), v.field("axis", axis);
+  }
 };
 
 struct ShapeAttrs {
   Shape shape;
   template <class V>
-  void visit(V& v) { v.field("shape", shape); }
+  void visit(V& v) {
+    v.field("shape", shape);
+  }
 };
 
 /// Result shape, and the result axis of each operand axis.
@@ -45,26 +55,34 @@ struct BroadcastAttrs {
   Shape shape;
   Ints dimensions;
   template <class V>
-  void visit(V& v) { v.field("shape", shape), v.field("dimensions", dimensions); }
+  void visit(V& v) {
+    v.field("shape", shape), v.field("dimensions", dimensions);
+  }
 };
 
 /// Result axis i is operand axis permutation[i].
 struct TransposeAttrs {
   Ints permutation;
   template <class V>
-  void visit(V& v) { v.field("permutation", permutation); }
+  void visit(V& v) {
+    v.field("permutation", permutation);
+  }
 };
 
 struct AxisAttrs {
   int64_t axis = 0;
   template <class V>
-  void visit(V& v) { v.field("axis", axis); }
+  void visit(V& v) {
+    v.field("axis", axis);
+  }
 };
 
 struct AxesAttrs {
   Ints axes;  ///< ascending
   template <class V>
-  void visit(V& v) { v.field("axes", axes); }
+  void visit(V& v) {
+    v.field("axes", axes);
+  }
 };
 
 /// start <= i < limit in steps of strides >= 1.
@@ -72,18 +90,22 @@ struct SliceAttrs {
   Shape start, limit;
   Ints strides;
   template <class V>
-  void visit(V& v) { v.field("start", start), v.field("limit", limit), v.field("strides", strides); }
+  void visit(V& v) {
+    v.field("start", start), v.field("limit", limit), v.field("strides", strides);
+  }
 };
 
 /// Elements added before, after and between; low and high may be negative (they cut).
 struct PadAttrs {
   Ints low, high, interior;
   template <class V>
-  void visit(V& v) { v.field("low", low), v.field("high", high), v.field("interior", interior); }
+  void visit(V& v) {
+    v.field("low", low), v.field("high", high), v.field("interior", interior);
+  }
 };
 
-/// StableHLO's gather: which axes of the result are offsets into a slice, which operand axes a slice drops, which operand axis each
-/// index component addresses.
+/// StableHLO's gather: which axes of the result are offsets into a slice, which operand axes a slice drops, which
+/// operand axis each index component addresses.
 struct GatherAttrs {
   Ints offset_dims, collapsed_slice_dims, start_index_map;
   int64_t index_vector_dim = 0;
@@ -91,7 +113,8 @@ struct GatherAttrs {
   template <class V>
   void visit(V& v) {
     v.field("offset_dims", offset_dims), v.field("collapsed_slice_dims", collapsed_slice_dims);
-    v.field("start_index_map", start_index_map), v.field("index_vector_dim", index_vector_dim), v.field("slice_sizes", slice_sizes);
+    v.field("start_index_map", start_index_map), v.field("index_vector_dim", index_vector_dim),
+        v.field("slice_sizes", slice_sizes);
   }
 };
 
@@ -106,7 +129,8 @@ struct ScatterAttrs {
   template <class V>
   void visit(V& v) {
     v.field("update_window_dims", update_window_dims), v.field("inserted_window_dims", inserted_window_dims);
-    v.field("scatter_dims_to_operand_dims", scatter_dims_to_operand_dims), v.field("index_vector_dim", index_vector_dim);
+    v.field("scatter_dims_to_operand_dims", scatter_dims_to_operand_dims),
+        v.field("index_vector_dim", index_vector_dim);
     v.field("combine", combine);
   }
 };
@@ -127,7 +151,9 @@ struct CumulativeAttrs {
   int64_t combine = static_cast<int64_t>(Combine::Sum);
   bool reverse = false;
   template <class V>
-  void visit(V& v) { v.field("axis", axis), v.field("combine", combine), v.field("reverse", reverse); }
+  void visit(V& v) {
+    v.field("axis", axis), v.field("combine", combine), v.field("reverse", reverse);
+  }
 };
 
 /// Sorts all operands by the first one (the key), stable; NaN last.
@@ -135,13 +161,17 @@ struct SortAttrs {
   int64_t axis = 0;
   bool descending = false;
   template <class V>
-  void visit(V& v) { v.field("axis", axis), v.field("descending", descending); }
+  void visit(V& v) {
+    v.field("axis", axis), v.field("descending", descending);
+  }
 };
 
 struct TopKAttrs {
   int64_t k = 1;
   template <class V>
-  void visit(V& v) { v.field("k", k); }
+  void visit(V& v) {
+    v.field("k", k);
+  }
 };
 
 /// Result axes: batch, free axes of lhs, free axes of rhs.
@@ -154,7 +184,8 @@ struct DotAttrs {
   }
 };
 
-/// Lists over the spatial axes (1 to 3). Input [n, spatial..., c], kernel [spatial..., c / groups, out], result [n, spatial..., out].
+/// Lists over the spatial axes (1 to 3). Input [n, spatial..., c], kernel [spatial..., c / groups, out], result [n,
+/// spatial..., out].
 struct ConvAttrs {
   Ints strides, low, high, base_dilation, window_dilation;
   int64_t groups = 1;
@@ -183,41 +214,52 @@ struct NormAttrs {
   int64_t axis = 0;
   double epsilon = 1e-3;
   template <class V>
-  void visit(V& v) { v.field("axis", axis), v.field("epsilon", epsilon); }
+  void visit(V& v) {
+    v.field("axis", axis), v.field("epsilon", epsilon);
+  }
 };
 
 /// Up to two numbers of an elementwise functor (leaky_relu: alpha; reduce_precision: exponent and mantissa bits).
 struct ParamAttrs {
   double a = 0, b = 0;
   template <class V>
-  void visit(V& v) { v.field("a", a), v.field("b", b); }
+  void visit(V& v) {
+    v.field("a", a), v.field("b", b);
+  }
 };
 
 struct DropoutAttrs {
   double rate = 0.5;
   template <class V>
-  void visit(V& v) { v.field("rate", rate); }
+  void visit(V& v) {
+    v.field("rate", rate);
+  }
 };
 
 struct SdpaAttrs {
   double scale = 1;
   bool causal = false;
   template <class V>
-  void visit(V& v) { v.field("scale", scale), v.field("causal", causal); }
+  void visit(V& v) {
+    v.field("scale", scale), v.field("causal", causal);
+  }
 };
 
 struct SgdAttrs {
   double momentum = 0, weight_decay = 0;
   bool nesterov = false;
   template <class V>
-  void visit(V& v) { v.field("momentum", momentum), v.field("weight_decay", weight_decay), v.field("nesterov", nesterov); }
+  void visit(V& v) {
+    v.field("momentum", momentum), v.field("weight_decay", weight_decay), v.field("nesterov", nesterov);
+  }
 };
 
 struct AdamAttrs {
   double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7, weight_decay = 0;
   template <class V>
   void visit(V& v) {
-    v.field("beta_1", beta_1), v.field("beta_2", beta_2), v.field("epsilon", epsilon), v.field("weight_decay", weight_decay);
+    v.field("beta_1", beta_1), v.field("beta_2", beta_2), v.field("epsilon", epsilon),
+        v.field("weight_decay", weight_decay);
   }
 };
 

@@ -24,19 +24,20 @@ Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = f32, Location locat
 /// Ones on and below the k-th diagonal, zeros above.
 Tensor tri(int64_t rows, int64_t columns, int64_t k = 0, DType dtype = f32, Location location = Location::current());
 
-/// Random numbers from a state u64[2] = {key, counter} (Philox4x32-10). Every function gives the next state and its values;
-/// the same state gives the same values on every device, thread count and mode.
+/// Random numbers from a state u64[2] = {key, counter} (Philox4x32-10). Every function gives the next state and its
+/// values; the same state gives the same values on every device, thread count and mode.
 namespace random {
 /// A state from a seed.
 Tensor state(uint64_t seed);
 /// {next state, bits}: dtype u32 or u64.
-std::pair<Tensor, Tensor> bits(const Tensor& state, const Shape& shape, DType dtype = u32, Location location = Location::current());
+std::pair<Tensor, Tensor> bits(const Tensor& state, const Shape& shape, DType dtype = u32,
+                               Location location = Location::current());
 /// Uniform in [low, high); f32 from 24 bits.
-std::pair<Tensor, Tensor> uniform(const Tensor& state, const Shape& shape, double low = 0, double high = 1, DType dtype = f32,
-                                  Location location = Location::current());
+std::pair<Tensor, Tensor> uniform(const Tensor& state, const Shape& shape, double low = 0, double high = 1,
+                                  DType dtype = f32, Location location = Location::current());
 /// Normal, by the inverse of the error function.
-std::pair<Tensor, Tensor> normal(const Tensor& state, const Shape& shape, double mean = 0, double stddev = 1, DType dtype = f32,
-                                 Location location = Location::current());
+std::pair<Tensor, Tensor> normal(const Tensor& state, const Shape& shape, double mean = 0, double stddev = 1,
+                                 DType dtype = f32, Location location = Location::current());
 }  // namespace random
 
 /// The value in another dtype: floats to integers truncate and saturate, NaN gives 0; to bool: x != 0.

@@ -22,7 +22,8 @@ void decompose(const Call& call) {
   SmallVector<const TensorType*, 8> types;
   for (const Tensor& input : call.inputs) types.push_back(&input.type());
   SmallVector<TensorType, 4> results(call.outputs.size());
-  InferContext context(call.op, call.attrs, {types.data(), types.size()}, {results.data(), results.size()}, call.location);
+  InferContext context(call.op, call.attrs, {types.data(), types.size()}, {results.data(), results.size()},
+                       call.location);
   call.op.infer(context);
   for (size_t i = 0; i < call.outputs.size(); ++i) {
     if (call.outputs[i].dtype() != results[i].dtype) {

@@ -75,73 +75,156 @@ std::vector<Sample> with_params_samples() {
 
 namespace ops {
 
-constinit const Op abs = unary(OpId::abs, {.doc = "magnitude", .dtypes = kSignedNumbers,
-                               .vjp = [](VjpContext& c) { c.set(0, c.ct() * hone::sign(c.in(0))); }, .reads = {.in = 1}});
-constinit const Op negate = unary(OpId::negate, {.doc = "-x", .dtypes = kNumbers, .vjp = [](VjpContext& c) { c.set(0, -c.ct()); }});
-constinit const Op sign = unary(OpId::sign, {.doc = "-1, 0, 1; NaN for NaN; -0 keeps its sign", .dtypes = kSignedNumbers, .vjp = no_gradient});
+constinit const Op abs = unary(OpId::abs, {.doc = "magnitude",
+                                           .dtypes = kSignedNumbers,
+                                           .vjp = [](VjpContext& c) { c.set(0, c.ct() * hone::sign(c.in(0))); },
+                                           .reads = {.in = 1}});
+constinit const Op negate =
+    unary(OpId::negate, {.doc = "-x", .dtypes = kNumbers, .vjp = [](VjpContext& c) { c.set(0, -c.ct()); }});
+constinit const Op sign = unary(
+    OpId::sign, {.doc = "-1, 0, 1; NaN for NaN; -0 keeps its sign", .dtypes = kSignedNumbers, .vjp = no_gradient});
 constinit const Op floor = unary(OpId::floor, {.doc = "largest integer <= x", .vjp = no_gradient});
 constinit const Op ceil = unary(OpId::ceil, {.doc = "smallest integer >= x", .vjp = no_gradient});
-constinit const Op round_nearest_even = unary(OpId::round_nearest_even, {.doc = "nearest integer, ties to even", .vjp = no_gradient});
-constinit const Op round_nearest_afz = unary(OpId::round_nearest_afz, {.doc = "nearest integer, ties away from zero", .vjp = no_gradient});
-constinit const Op exponential = unary(OpId::exponential, {.doc = "e^x", .vjp = [](VjpContext& c) { c.set(0, c.ct() * c.out()); },
-                                       .reads = {.out = 1}, .flops = 10, .numerics = NumericsClass::Approximate});
-constinit const Op exponential_minus_one = unary(OpId::exponential_minus_one, {.doc = "e^x - 1",
-                                       .vjp = [](VjpContext& c) { c.set(0, c.ct() * (c.out() + 1)); }, .reads = {.out = 1}, .flops = 12,
-                                       .numerics = NumericsClass::Approximate});
-constinit const Op log = unary(OpId::log, {.doc = "natural logarithm", .vjp = [](VjpContext& c) { c.set(0, c.ct() / c.in(0)); }, .reads = {.in = 1},
-                               .samples = within<0.1, 4.0>, .flops = 10, .numerics = NumericsClass::Approximate});
-constinit const Op log_plus_one = unary(OpId::log_plus_one, {.doc = "log(1 + x)", .vjp = [](VjpContext& c) { c.set(0, c.ct() / (c.in(0) + 1)); },
-                               .reads = {.in = 1}, .samples = within<-0.9, 4.0>, .flops = 12, .numerics = NumericsClass::Approximate});
-constinit const Op logistic = unary(OpId::logistic, {.doc = "1 / (1 + e^-x)",
-                               .vjp = [](VjpContext& c) { c.set(0, call_op(ops::logistic_grad, {}, {}, c.out(), c.ct())); }, .reads = {.out = 1},
-                               .flops = 12, .numerics = NumericsClass::Approximate});
-constinit const Op tanh = unary(OpId::tanh, {.doc = "hyperbolic tangent",
-                               .vjp = [](VjpContext& c) { c.set(0, call_op(ops::tanh_grad, {}, {}, c.out(), c.ct())); }, .reads = {.out = 1},
-                               .flops = 12, .numerics = NumericsClass::Approximate});
-constinit const Op tan = unary(OpId::tan, {.doc = "tangent", .vjp = [](VjpContext& c) { c.set(0, c.ct() * (c.out() * c.out() + 1)); },
-                               .reads = {.out = 1}, .samples = within<-1.2, 1.2>, .flops = 20, .numerics = NumericsClass::Approximate});
-constinit const Op sine = unary(OpId::sine, {.doc = "sine", .vjp = [](VjpContext& c) { c.set(0, c.ct() * cos(c.in(0))); }, .reads = {.in = 1},
-                               .flops = 15, .numerics = NumericsClass::Approximate});
-constinit const Op cosine = unary(OpId::cosine, {.doc = "cosine", .vjp = [](VjpContext& c) { c.set(0, -(c.ct() * sin(c.in(0)))); },
-                               .reads = {.in = 1}, .flops = 15, .numerics = NumericsClass::Approximate});
-constinit const Op sqrt = unary(OpId::sqrt, {.doc = "square root", .vjp = [](VjpContext& c) { c.set(0, c.ct() * 0.5 / c.out()); },
-                               .reads = {.out = 1}, .samples = within<0.1, 4.0>, .flops = 4});
-constinit const Op rsqrt = unary(OpId::rsqrt, {.doc = "1 / sqrt(x)", .vjp = [](VjpContext& c) { c.set(0, c.ct() * -0.5 * c.out() / c.in(0)); },
-                               .reads = {.in = 1, .out = 1}, .samples = within<0.1, 4.0>, .flops = 8, .numerics = NumericsClass::Approximate});
-constinit const Op cbrt = unary(OpId::cbrt, {.doc = "cube root", .vjp = [](VjpContext& c) { c.set(0, c.ct() / (c.out() * c.out() * 3)); },
-                               .reads = {.out = 1}, .samples = within<0.1, 4.0>, .flops = 15, .numerics = NumericsClass::Approximate});
+constinit const Op round_nearest_even =
+    unary(OpId::round_nearest_even, {.doc = "nearest integer, ties to even", .vjp = no_gradient});
+constinit const Op round_nearest_afz =
+    unary(OpId::round_nearest_afz, {.doc = "nearest integer, ties away from zero", .vjp = no_gradient});
+constinit const Op exponential = unary(OpId::exponential, {.doc = "e^x",
+                                                           .vjp = [](VjpContext& c) { c.set(0, c.ct() * c.out()); },
+                                                           .reads = {.out = 1},
+                                                           .flops = 10,
+                                                           .numerics = NumericsClass::Approximate});
+constinit const Op exponential_minus_one =
+    unary(OpId::exponential_minus_one, {.doc = "e^x - 1",
+                                        .vjp = [](VjpContext& c) { c.set(0, c.ct() * (c.out() + 1)); },
+                                        .reads = {.out = 1},
+                                        .flops = 12,
+                                        .numerics = NumericsClass::Approximate});
+constinit const Op log = unary(OpId::log, {.doc = "natural logarithm",
+                                           .vjp = [](VjpContext& c) { c.set(0, c.ct() / c.in(0)); },
+                                           .reads = {.in = 1},
+                                           .samples = within<0.1, 4.0>,
+                                           .flops = 10,
+                                           .numerics = NumericsClass::Approximate});
+constinit const Op log_plus_one =
+    unary(OpId::log_plus_one, {.doc = "log(1 + x)",
+                               .vjp = [](VjpContext& c) { c.set(0, c.ct() / (c.in(0) + 1)); },
+                               .reads = {.in = 1},
+                               .samples = within<-0.9, 4.0>,
+                               .flops = 12,
+                               .numerics = NumericsClass::Approximate});
+constinit const Op logistic =
+    unary(OpId::logistic, {.doc = "1 / (1 + e^-x)",
+                           .vjp = [](VjpContext& c) { c.set(0, call_op(ops::logistic_grad, {}, {}, c.out(), c.ct())); },
+                           .reads = {.out = 1},
+                           .flops = 12,
+                           .numerics = NumericsClass::Approximate});
+constinit const Op tanh =
+    unary(OpId::tanh, {.doc = "hyperbolic tangent",
+                       .vjp = [](VjpContext& c) { c.set(0, call_op(ops::tanh_grad, {}, {}, c.out(), c.ct())); },
+                       .reads = {.out = 1},
+                       .flops = 12,
+                       .numerics = NumericsClass::Approximate});
+constinit const Op tan = unary(OpId::tan, {.doc = "tangent",
+                                           .vjp = [](VjpContext& c) { c.set(0, c.ct() * (c.out() * c.out() + 1)); },
+                                           .reads = {.out = 1},
+                                           .samples = within<-1.2, 1.2>,
+                                           .flops = 20,
+                                           .numerics = NumericsClass::Approximate});
+constinit const Op sine = unary(OpId::sine, {.doc = "sine",
+                                             .vjp = [](VjpContext& c) { c.set(0, c.ct() * cos(c.in(0))); },
+                                             .reads = {.in = 1},
+                                             .flops = 15,
+                                             .numerics = NumericsClass::Approximate});
+constinit const Op cosine = unary(OpId::cosine, {.doc = "cosine",
+                                                 .vjp = [](VjpContext& c) { c.set(0, -(c.ct() * sin(c.in(0)))); },
+                                                 .reads = {.in = 1},
+                                                 .flops = 15,
+                                                 .numerics = NumericsClass::Approximate});
+constinit const Op sqrt = unary(OpId::sqrt, {.doc = "square root",
+                                             .vjp = [](VjpContext& c) { c.set(0, c.ct() * 0.5 / c.out()); },
+                                             .reads = {.out = 1},
+                                             .samples = within<0.1, 4.0>,
+                                             .flops = 4});
+constinit const Op rsqrt =
+    unary(OpId::rsqrt, {.doc = "1 / sqrt(x)",
+                        .vjp = [](VjpContext& c) { c.set(0, c.ct() * -0.5 * c.out() / c.in(0)); },
+                        .reads = {.in = 1, .out = 1},
+                        .samples = within<0.1, 4.0>,
+                        .flops = 8,
+                        .numerics = NumericsClass::Approximate});
+constinit const Op cbrt = unary(OpId::cbrt, {.doc = "cube root",
+                                             .vjp = [](VjpContext& c) { c.set(0, c.ct() / (c.out() * c.out() * 3)); },
+                                             .reads = {.out = 1},
+                                             .samples = within<0.1, 4.0>,
+                                             .flops = 15,
+                                             .numerics = NumericsClass::Approximate});
 constinit const Op is_finite = unary_to_bool(OpId::is_finite, {.doc = "neither NaN nor Inf", .vjp = no_gradient});
-constinit const Op not_ = unary(OpId::not_, {.doc = "bits flipped; logical for bool", .dtypes = kInts | kBool, .samples = of_type<1, i32>});
-constinit const Op erf = unary(OpId::erf, {.doc = "error function (CHLO)",
-                               .vjp = [](VjpContext& c) { c.set(0, c.ct() * 1.1283791670955126 * hone::exp(-(c.in(0) * c.in(0)))); },
-                               .reads = {.in = 1}, .flops = 15, .numerics = NumericsClass::Approximate});
-constinit const Op erf_inv = unary(OpId::erf_inv, {.doc = "inverse of erf (CHLO)",
-                               .vjp = [](VjpContext& c) { c.set(0, c.ct() * 0.8862269254527580 * hone::exp(c.out() * c.out())); },
-                               .reads = {.out = 1}, .samples = within<-0.9, 0.9>, .flops = 20, .numerics = NumericsClass::Approximate});
+constinit const Op not_ =
+    unary(OpId::not_, {.doc = "bits flipped; logical for bool", .dtypes = kInts | kBool, .samples = of_type<1, i32>});
+constinit const Op erf = unary(
+    OpId::erf, {.doc = "error function (CHLO)",
+                .vjp = [](VjpContext& c) { c.set(0, c.ct() * 1.1283791670955126 * hone::exp(-(c.in(0) * c.in(0)))); },
+                .reads = {.in = 1},
+                .flops = 15,
+                .numerics = NumericsClass::Approximate});
+constinit const Op erf_inv = unary(
+    OpId::erf_inv, {.doc = "inverse of erf (CHLO)",
+                    .vjp = [](VjpContext& c) { c.set(0, c.ct() * 0.8862269254527580 * hone::exp(c.out() * c.out())); },
+                    .reads = {.out = 1},
+                    .samples = within<-0.9, 0.9>,
+                    .flops = 20,
+                    .numerics = NumericsClass::Approximate});
 
-constinit const Op add = binary(OpId::add, {.doc = "a + b; for bool logical or", .dtypes = kAnyType, .vjp = [](VjpContext& c) {
-                               c.set(0, c.ct()), c.set(1, c.ct()); }});
+constinit const Op add =
+    binary(OpId::add, {.doc = "a + b; for bool logical or", .dtypes = kAnyType, .vjp = [](VjpContext& c) {
+                         c.set(0, c.ct()), c.set(1, c.ct());
+                       }});
 constinit const Op subtract = binary(OpId::subtract, {.doc = "a - b", .dtypes = kNumbers, .vjp = [](VjpContext& c) {
-                               c.set(0, c.ct());
-                               if (c.need(1)) c.set(1, -c.ct()); }});
-constinit const Op multiply = binary(OpId::multiply, {.doc = "a * b; for bool logical and", .dtypes = kAnyType, .vjp = [](VjpContext& c) {
-                               if (c.need(0)) c.set(0, c.ct() * c.in(1));
-                               if (c.need(1)) c.set(1, c.ct() * c.in(0)); }, .reads = {.in = 3}});
-constinit const Op divide = binary(OpId::divide, {.doc = "a / b; integers round towards zero", .dtypes = kNumbers, .vjp = [](VjpContext& c) {
-                               if (c.need(0)) c.set(0, c.ct() / c.in(1));
-                               if (c.need(1)) c.set(1, -(c.ct() * c.out() / c.in(1))); }, .reads = {.in = 2, .out = 1},
-                               .samples = within<0.5, 3.0, 2>});
-constinit const Op remainder = binary(OpId::remainder, {.doc = "remainder with the dividend's sign", .dtypes = kNumbers, .vjp = [](VjpContext& c) {
-                               c.set(0, c.ct());
-                               if (c.need(1)) {
-                                 const Tensor quotient = c.in(0) / c.in(1);
-                                 c.set(1, -(c.ct() * hone::where(quotient < 0, hone::ceil(quotient), hone::floor(quotient))));
-                               } }, .reads = {.in = 3}, .samples = [] {
-                                 std::vector<Sample> samples = family::elementwise_samples(2, 0.5, 3);
-                                 for (Sample& sample : samples) sample.differentiable = false;  // jumps
-                                 return samples;
-                               }});
-constinit const Op power = binary(OpId::power, {.doc = "a to the power b (C99 special cases)", .dtypes = kNumbers, .vjp = [](VjpContext& c) {
+                                                        c.set(0, c.ct());
+                                                        if (c.need(1)) c.set(1, -c.ct());
+                                                      }});
+constinit const Op multiply = binary(OpId::multiply, {.doc = "a * b; for bool logical and",
+                                                      .dtypes = kAnyType,
+                                                      .vjp =
+                                                          [](VjpContext& c) {
+                                                            if (c.need(0)) c.set(0, c.ct() * c.in(1));
+                                                            if (c.need(1)) c.set(1, c.ct() * c.in(0));
+                                                          },
+                                                      .reads = {.in = 3}});
+constinit const Op divide = binary(OpId::divide, {.doc = "a / b; integers round towards zero",
+                                                  .dtypes = kNumbers,
+                                                  .vjp =
+                                                      [](VjpContext& c) {
+                                                        if (c.need(0)) c.set(0, c.ct() / c.in(1));
+                                                        if (c.need(1)) c.set(1, -(c.ct() * c.out() / c.in(1)));
+                                                      },
+                                                  .reads = {.in = 2, .out = 1},
+                                                  .samples = within<0.5, 3.0, 2>});
+constinit const Op remainder =
+    binary(OpId::remainder,
+           {.doc = "remainder with the dividend's sign",
+            .dtypes = kNumbers,
+            .vjp =
+                [](VjpContext& c) {
+                  c.set(0, c.ct());
+                  if (c.need(1)) {
+                    const Tensor quotient = c.in(0) / c.in(1);
+                    c.set(1, -(c.ct() * hone::where(quotient < 0, hone::ceil(quotient), hone::floor(quotient))));
+                  }
+                },
+            .reads = {.in = 3},
+            .samples =
+                [] {
+                  std::vector<Sample> samples = family::elementwise_samples(2, 0.5, 3);
+                  for (Sample& sample : samples) sample.differentiable = false;  // jumps
+                  return samples;
+                }});
+constinit const Op power =
+    binary(OpId::power, {.doc = "a to the power b (C99 special cases)",
+                         .dtypes = kNumbers,
+                         .vjp =
+                             [](VjpContext& c) {
                                if (c.need(0)) {
                                  const Tensor slope = c.in(1) * hone::pow(c.in(0), c.in(1) - 1);
                                  c.set(0, c.ct() * hone::where(c.in(1) == 0, hone::zeros_like(slope), slope));
@@ -149,119 +232,238 @@ constinit const Op power = binary(OpId::power, {.doc = "a to the power b (C99 sp
                                if (c.need(1)) {  // 0^b is constant for b > 0
                                  const Tensor base = hone::where(c.in(0) == 0, hone::ones_like(c.in(0)), c.in(0));
                                  c.set(1, c.ct() * c.out() * hone::log(base));
-                               } }, .reads = {.in = 3, .out = 1}, .samples = within<0.5, 2.0, 2>, .flops = 30, .numerics = NumericsClass::Approximate});
+                               }
+                             },
+                         .reads = {.in = 3, .out = 1},
+                         .samples = within<0.5, 2.0, 2>,
+                         .flops = 30,
+                         .numerics = NumericsClass::Approximate});
 // Ties share the gradient, as in JAX.
-constinit const Op maximum = binary(OpId::maximum, {.doc = "larger; NaN propagates, +0 > -0", .dtypes = kAnyType, .vjp = [](VjpContext& c) {
-                               const Tensor half = hone::where(c.in(0) == c.in(1), c.ct() * 0.5, c.ct()), zero = hone::zeros_like(half);
-                               if (c.need(0)) c.set(0, hone::where(c.in(0) >= c.in(1), half, zero));
-                               if (c.need(1)) c.set(1, hone::where(c.in(1) >= c.in(0), half, zero)); }, .reads = {.in = 3}});
-constinit const Op minimum = binary(OpId::minimum, {.doc = "smaller; NaN propagates, -0 < +0", .dtypes = kAnyType, .vjp = [](VjpContext& c) {
-                               const Tensor half = hone::where(c.in(0) == c.in(1), c.ct() * 0.5, c.ct()), zero = hone::zeros_like(half);
-                               if (c.need(0)) c.set(0, hone::where(c.in(0) <= c.in(1), half, zero));
-                               if (c.need(1)) c.set(1, hone::where(c.in(1) <= c.in(0), half, zero)); }, .reads = {.in = 3}});
-constinit const Op atan2 = binary(OpId::atan2, {.doc = "angle of the point (b, a)", .vjp = [](VjpContext& c) {
-                               const Tensor norm = c.in(0) * c.in(0) + c.in(1) * c.in(1);
-                               if (c.need(0)) c.set(0, c.ct() * c.in(1) / norm);
-                               if (c.need(1)) c.set(1, -(c.ct() * c.in(0) / norm)); }, .reads = {.in = 3}, .samples = within<0.5, 2.0, 2>,
-                               .flops = 30, .numerics = NumericsClass::Approximate});
-constinit const Op and_ = binary(OpId::and_, {.doc = "bitwise and; logical for bool", .dtypes = kInts | kBool, .samples = of_type<2, i32>});
-constinit const Op or_ = binary(OpId::or_, {.doc = "bitwise or; logical for bool", .dtypes = kInts | kBool, .samples = of_type<2, i32>});
-constinit const Op xor_ = binary(OpId::xor_, {.doc = "bitwise exclusive or; logical for bool", .dtypes = kInts | kBool, .samples = of_type<2, i32>});
-constinit const Op shift_left = binary(OpId::shift_left, {.doc = "a << b; 0 where b >= width", .dtypes = kInts, .samples = of_type<2, i32>});
-constinit const Op shift_right_logical = binary(OpId::shift_right_logical, {.doc = "a >> b with zeros", .dtypes = kInts, .samples = of_type<2, i32>});
-constinit const Op shift_right_arithmetic = binary(OpId::shift_right_arithmetic, {.doc = "a >> b with the sign", .dtypes = kInts, .samples = of_type<2, i32>});
+constinit const Op maximum =
+    binary(OpId::maximum, {.doc = "larger; NaN propagates, +0 > -0",
+                           .dtypes = kAnyType,
+                           .vjp =
+                               [](VjpContext& c) {
+                                 const Tensor half = hone::where(c.in(0) == c.in(1), c.ct() * 0.5, c.ct()),
+                                              zero = hone::zeros_like(half);
+                                 if (c.need(0)) c.set(0, hone::where(c.in(0) >= c.in(1), half, zero));
+                                 if (c.need(1)) c.set(1, hone::where(c.in(1) >= c.in(0), half, zero));
+                               },
+                           .reads = {.in = 3}});
+constinit const Op minimum =
+    binary(OpId::minimum, {.doc = "smaller; NaN propagates, -0 < +0",
+                           .dtypes = kAnyType,
+                           .vjp =
+                               [](VjpContext& c) {
+                                 const Tensor half = hone::where(c.in(0) == c.in(1), c.ct() * 0.5, c.ct()),
+                                              zero = hone::zeros_like(half);
+                                 if (c.need(0)) c.set(0, hone::where(c.in(0) <= c.in(1), half, zero));
+                                 if (c.need(1)) c.set(1, hone::where(c.in(1) <= c.in(0), half, zero));
+                               },
+                           .reads = {.in = 3}});
+constinit const Op atan2 = binary(OpId::atan2, {.doc = "angle of the point (b, a)",
+                                                .vjp =
+                                                    [](VjpContext& c) {
+                                                      const Tensor norm = c.in(0) * c.in(0) + c.in(1) * c.in(1);
+                                                      if (c.need(0)) c.set(0, c.ct() * c.in(1) / norm);
+                                                      if (c.need(1)) c.set(1, -(c.ct() * c.in(0) / norm));
+                                                    },
+                                                .reads = {.in = 3},
+                                                .samples = within<0.5, 2.0, 2>,
+                                                .flops = 30,
+                                                .numerics = NumericsClass::Approximate});
+constinit const Op and_ =
+    binary(OpId::and_, {.doc = "bitwise and; logical for bool", .dtypes = kInts | kBool, .samples = of_type<2, i32>});
+constinit const Op or_ =
+    binary(OpId::or_, {.doc = "bitwise or; logical for bool", .dtypes = kInts | kBool, .samples = of_type<2, i32>});
+constinit const Op xor_ = binary(
+    OpId::xor_, {.doc = "bitwise exclusive or; logical for bool", .dtypes = kInts | kBool, .samples = of_type<2, i32>});
+constinit const Op shift_left =
+    binary(OpId::shift_left, {.doc = "a << b; 0 where b >= width", .dtypes = kInts, .samples = of_type<2, i32>});
+constinit const Op shift_right_logical =
+    binary(OpId::shift_right_logical, {.doc = "a >> b with zeros", .dtypes = kInts, .samples = of_type<2, i32>});
+constinit const Op shift_right_arithmetic =
+    binary(OpId::shift_right_arithmetic, {.doc = "a >> b with the sign", .dtypes = kInts, .samples = of_type<2, i32>});
 
-constinit const Op equal = compare(OpId::equal, {.doc = "a == b (NaN differs from all)", .dtypes = kAnyType, .vjp = no_gradient});
+constinit const Op equal =
+    compare(OpId::equal, {.doc = "a == b (NaN differs from all)", .dtypes = kAnyType, .vjp = no_gradient});
 constinit const Op not_equal = compare(OpId::not_equal, {.doc = "a != b", .dtypes = kAnyType, .vjp = no_gradient});
 constinit const Op less = compare(OpId::less, {.doc = "a < b", .dtypes = kAnyType, .vjp = no_gradient});
 constinit const Op less_equal = compare(OpId::less_equal, {.doc = "a <= b", .dtypes = kAnyType, .vjp = no_gradient});
 constinit const Op greater = compare(OpId::greater, {.doc = "a > b", .dtypes = kAnyType, .vjp = no_gradient});
-constinit const Op greater_equal = compare(OpId::greater_equal, {.doc = "a >= b", .dtypes = kAnyType, .vjp = no_gradient});
+constinit const Op greater_equal =
+    compare(OpId::greater_equal, {.doc = "a >= b", .dtypes = kAnyType, .vjp = no_gradient});
 
-constinit const Op select = ternary(OpId::select, {.doc = "a where the condition holds, else b", .dtypes = kBool, .vjp = [](VjpContext& c) {
-                               const Tensor zero = hone::zeros_like(c.ct());
-                               if (c.need(1)) c.set(1, hone::where(c.in(0), c.ct(), zero));
-                               if (c.need(2)) c.set(2, hone::where(c.in(0), zero, c.ct())); }, .reads = {.in = 1}, .samples = select_samples},
-                               "condition a b", infer_select);
-constinit const Op clamp = ternary(OpId::clamp, {.doc = "min(max(x, low), high); NaN propagates", .dtypes = kNumbers, .vjp = [](VjpContext& c) {
-                               const Tensor zero = hone::zeros_like(c.ct());
-                               const Tensor below = c.in(1) < c.in(0), above = c.in(1) > c.in(2);
-                               if (c.need(0)) c.set(0, hone::where(below, c.ct(), zero));
-                               if (c.need(1)) c.set(1, hone::where(below | above, zero, c.ct()));
-                               if (c.need(2)) c.set(2, hone::where(above, c.ct(), zero)); }, .reads = {.in = 7}, .samples = [] {
-                                 std::vector<Sample> samples = family::elementwise_samples(3, -2, 2);
-                                 for (Sample& sample : samples) sample.differentiable = false;  // low may exceed high
-                                 return samples;
-                               }}, "low x high", infer_clamp);
-constinit const Op reduce_precision = unary(OpId::reduce_precision, {.doc = "rounds to fewer exponent and mantissa bits",
-                               .vjp = [](VjpContext& c) { c.set(0, c.ct()); }, .samples = [] {
-                                 std::vector<Sample> samples = with_params_samples<5.0, 10.0>();
-                                 for (Sample& sample : samples) sample.differentiable = false;  // a staircase
-                                 return samples;
-                               }, .attrs = &attr_type<ParamAttrs>()});
+constinit const Op select = ternary(OpId::select,
+                                    {.doc = "a where the condition holds, else b",
+                                     .dtypes = kBool,
+                                     .vjp =
+                                         [](VjpContext& c) {
+                                           const Tensor zero = hone::zeros_like(c.ct());
+                                           if (c.need(1)) c.set(1, hone::where(c.in(0), c.ct(), zero));
+                                           if (c.need(2)) c.set(2, hone::where(c.in(0), zero, c.ct()));
+                                         },
+                                     .reads = {.in = 1},
+                                     .samples = select_samples},
+                                    "condition a b", infer_select);
+constinit const Op clamp = ternary(OpId::clamp,
+                                   {.doc = "min(max(x, low), high); NaN propagates",
+                                    .dtypes = kNumbers,
+                                    .vjp =
+                                        [](VjpContext& c) {
+                                          const Tensor zero = hone::zeros_like(c.ct());
+                                          const Tensor below = c.in(1)<c.in(0), above = c.in(1)> c.in(2);
+                                          if (c.need(0)) c.set(0, hone::where(below, c.ct(), zero));
+                                          if (c.need(1)) c.set(1, hone::where(below | above, zero, c.ct()));
+                                          if (c.need(2)) c.set(2, hone::where(above, c.ct(), zero));
+                                        },
+                                    .reads = {.in = 7},
+                                    .samples =
+                                        [] {
+                                          std::vector<Sample> samples = family::elementwise_samples(3, -2, 2);
+                                          for (Sample& sample : samples)
+                                            sample.differentiable = false;  // low may exceed high
+                                          return samples;
+                                        }},
+                                   "low x high", infer_clamp);
+constinit const Op reduce_precision =
+    unary(OpId::reduce_precision, {.doc = "rounds to fewer exponent and mantissa bits",
+                                   .vjp = [](VjpContext& c) { c.set(0, c.ct()); },
+                                   .samples =
+                                       [] {
+                                         std::vector<Sample> samples = with_params_samples<5.0, 10.0>();
+                                         for (Sample& sample : samples) sample.differentiable = false;  // a staircase
+                                         return samples;
+                                       },
+                                   .attrs = &attr_type<ParamAttrs>()});
 
-constinit const Op relu = unary(OpId::relu, {.doc = "max(x, 0)", .dtypes = kNumbers,
-                               .vjp = [](VjpContext& c) { c.set(0, call_op(ops::relu_grad, {}, {}, c.out(), c.ct())); }, .reads = {.out = 1},
-                               .decompose = [](const Call& call) { call.outputs[0] = hone::maximum(call.inputs[0], 0); }});
-constinit const Op relu_grad = binary(OpId::relu_grad, {.doc = "b where a > 0, else 0", .vjp = [](VjpContext& c) {
-                               if (c.need(1)) c.set(1, call_op(ops::relu_grad, {}, {}, c.in(0), c.ct())); }, .reads = {.in = 1},
-                               .decompose = [](const Call& call) {
-                                 call.outputs[0] = hone::where(call.inputs[0] > 0, call.inputs[1], hone::zeros_like(call.inputs[1])); }});
-constinit const Op relu6 = unary(OpId::relu6, {.doc = "min(max(x, 0), 6)", .dtypes = kNumbers,
-                               .vjp = [](VjpContext& c) { c.set(0, call_op(ops::relu6_grad, {}, {}, c.in(0), c.ct())); }, .reads = {.in = 1},
-                               .decompose = [](const Call& call) { call.outputs[0] = hone::minimum(hone::maximum(call.inputs[0], 0), 6); }});
-constinit const Op relu6_grad = binary(OpId::relu6_grad, {.doc = "b where 0 < a < 6, else 0", .vjp = [](VjpContext& c) {
-                               if (c.need(1)) c.set(1, call_op(ops::relu6_grad, {}, {}, c.in(0), c.ct())); }, .reads = {.in = 1},
-                               .decompose = [](const Call& call) {
+constinit const Op relu =
+    unary(OpId::relu, {.doc = "max(x, 0)",
+                       .dtypes = kNumbers,
+                       .vjp = [](VjpContext& c) { c.set(0, call_op(ops::relu_grad, {}, {}, c.out(), c.ct())); },
+                       .reads = {.out = 1},
+                       .decompose = [](const Call& call) { call.outputs[0] = hone::maximum(call.inputs[0], 0); }});
+constinit const Op relu_grad =
+    binary(OpId::relu_grad, {.doc = "b where a > 0, else 0",
+                             .vjp =
+                                 [](VjpContext& c) {
+                                   if (c.need(1)) c.set(1, call_op(ops::relu_grad, {}, {}, c.in(0), c.ct()));
+                                 },
+                             .reads = {.in = 1},
+                             .decompose =
+                                 [](const Call& call) {
+                                   call.outputs[0] = hone::where(call.inputs[0] > 0, call.inputs[1],
+                                                                 hone::zeros_like(call.inputs[1]));
+                                 }});
+constinit const Op relu6 = unary(
+    OpId::relu6,
+    {.doc = "min(max(x, 0), 6)",
+     .dtypes = kNumbers,
+     .vjp = [](VjpContext& c) { c.set(0, call_op(ops::relu6_grad, {}, {}, c.in(0), c.ct())); },
+     .reads = {.in = 1},
+     .decompose = [](const Call& call) { call.outputs[0] = hone::minimum(hone::maximum(call.inputs[0], 0), 6); }});
+constinit const Op relu6_grad = binary(
+    OpId::relu6_grad, {.doc = "b where 0 < a < 6, else 0",
+                       .vjp =
+                           [](VjpContext& c) {
+                             if (c.need(1)) c.set(1, call_op(ops::relu6_grad, {}, {}, c.in(0), c.ct()));
+                           },
+                       .reads = {.in = 1},
+                       .decompose =
+                           [](const Call& call) {
+                             const Tensor& x = call.inputs[0];
+                             call.outputs[0] = hone::where((x > 0) & (x < 6), call.inputs[1], hone::zeros_like(x));
+                           }});
+constinit const Op leaky_relu = unary(
+    OpId::leaky_relu,
+    {.doc = "x where x >= 0, else alpha x",
+     .vjp = [](VjpContext& c) { c.set(0, hone::where(c.in(0) >= 0, c.ct(), c.ct() * c.attrs_as<ParamAttrs>().a)); },
+     .reads = {.in = 1},
+     .decompose =
+         [](const Call& call) {
+           const Tensor& x = call.inputs[0];
+           call.outputs[0] = hone::where(x >= 0, x, x * call.attrs.as<ParamAttrs>().a);
+         },
+     .samples = with_params_samples<0.2, 0.0>,
+     .attrs = &attr_type<ParamAttrs>()});
+constinit const Op gelu =
+    unary(OpId::gelu, {.doc = "x Phi(x), erf form",
+                       .vjp = [](VjpContext& c) { c.set(0, call_op(ops::gelu_grad, {}, {}, c.in(0), c.ct())); },
+                       .reads = {.in = 1},
+                       .decompose =
+                           [](const Call& call) {
+                             const Tensor& x = call.inputs[0];
+                             call.outputs[0] = x * 0.5 * (hone::erf(x * 0.7071067811865476) + 1);
+                           },
+                       .flops = 20,
+                       .numerics = NumericsClass::Approximate});
+constinit const Op gelu_grad =
+    binary(OpId::gelu_grad, {.doc = "derivative of gelu at a, times b",
+                             .decompose =
+                                 [](const Call& call) {
+                                   const Tensor& x = call.inputs[0];
+                                   const Tensor phi = (hone::erf(x * 0.7071067811865476) + 1) * 0.5;
+                                   const Tensor density = hone::exp(x * x * -0.5) * 0.3989422804014327;
+                                   call.outputs[0] = call.inputs[1] * (phi + x * density);
+                                 },
+                             .flops = 35,
+                             .numerics = NumericsClass::Approximate});
+constinit const Op gelu_tanh = unary(OpId::gelu_tanh, {.doc = "gelu, tanh form",
+                                                       .decompose =
+                                                           [](const Call& call) {
+                                                             const Tensor& x = call.inputs[0];
+                                                             const Tensor inner =
+                                                                 (x + x * x * x * 0.044715) * 0.7978845608028654;
+                                                             call.outputs[0] = x * 0.5 * (hone::tanh(inner) + 1);
+                                                           },
+                                                       .flops = 20,
+                                                       .numerics = NumericsClass::Approximate});
+constinit const Op silu =
+    unary(OpId::silu,
+          {.doc = "x logistic(x)",
+           .vjp = [](VjpContext& c) { c.set(0, call_op(ops::silu_grad, {}, {}, c.in(0), c.ct())); },
+           .reads = {.in = 1},
+           .decompose = [](const Call& call) { call.outputs[0] = call.inputs[0] * hone::sigmoid(call.inputs[0]); },
+           .flops = 14,
+           .numerics = NumericsClass::Approximate});
+constinit const Op silu_grad = binary(OpId::silu_grad, {.doc = "derivative of silu at a, times b",
+                                                        .decompose =
+                                                            [](const Call& call) {
+                                                              const Tensor& x = call.inputs[0];
+                                                              const Tensor s = hone::sigmoid(x);
+                                                              call.outputs[0] =
+                                                                  call.inputs[1] * (s * (x * (1 - s) + 1));
+                                                            },
+                                                        .flops = 18,
+                                                        .numerics = NumericsClass::Approximate});
+constinit const Op softplus =
+    unary(OpId::softplus, {.doc = "log(1 + e^x)",
+                           .vjp = [](VjpContext& c) { c.set(0, c.ct() * hone::sigmoid(c.in(0))); },
+                           .reads = {.in = 1},
+                           .decompose =
+                               [](const Call& call) {
                                  const Tensor& x = call.inputs[0];
-                                 call.outputs[0] = hone::where((x > 0) & (x < 6), call.inputs[1], hone::zeros_like(x)); }});
-constinit const Op leaky_relu = unary(OpId::leaky_relu, {.doc = "x where x >= 0, else alpha x", .vjp = [](VjpContext& c) {
-                               c.set(0, hone::where(c.in(0) >= 0, c.ct(), c.ct() * c.attrs_as<ParamAttrs>().a)); }, .reads = {.in = 1},
-                               .decompose = [](const Call& call) {
-                                 const Tensor& x = call.inputs[0];
-                                 call.outputs[0] = hone::where(x >= 0, x, x * call.attrs.as<ParamAttrs>().a); },
-                               .samples = with_params_samples<0.2, 0.0>, .attrs = &attr_type<ParamAttrs>()});
-constinit const Op gelu = unary(OpId::gelu, {.doc = "x Phi(x), erf form",
-                               .vjp = [](VjpContext& c) { c.set(0, call_op(ops::gelu_grad, {}, {}, c.in(0), c.ct())); }, .reads = {.in = 1},
-                               .decompose = [](const Call& call) {
-                                 const Tensor& x = call.inputs[0];
-                                 call.outputs[0] = x * 0.5 * (hone::erf(x * 0.7071067811865476) + 1); },
-                               .flops = 20, .numerics = NumericsClass::Approximate});
-constinit const Op gelu_grad = binary(OpId::gelu_grad, {.doc = "derivative of gelu at a, times b", .decompose = [](const Call& call) {
-                                 const Tensor& x = call.inputs[0];
-                                 const Tensor phi = (hone::erf(x * 0.7071067811865476) + 1) * 0.5;
-                                 const Tensor density = hone::exp(x * x * -0.5) * 0.3989422804014327;
-                                 call.outputs[0] = call.inputs[1] * (phi + x * density); },
-                               .flops = 35, .numerics = NumericsClass::Approximate});
-constinit const Op gelu_tanh = unary(OpId::gelu_tanh, {.doc = "gelu, tanh form", .decompose = [](const Call& call) {
-                                 const Tensor& x = call.inputs[0];
-                                 const Tensor inner = (x + x * x * x * 0.044715) * 0.7978845608028654;
-                                 call.outputs[0] = x * 0.5 * (hone::tanh(inner) + 1); },
-                               .flops = 20, .numerics = NumericsClass::Approximate});
-constinit const Op silu = unary(OpId::silu, {.doc = "x logistic(x)",
-                               .vjp = [](VjpContext& c) { c.set(0, call_op(ops::silu_grad, {}, {}, c.in(0), c.ct())); }, .reads = {.in = 1},
-                               .decompose = [](const Call& call) { call.outputs[0] = call.inputs[0] * hone::sigmoid(call.inputs[0]); },
-                               .flops = 14, .numerics = NumericsClass::Approximate});
-constinit const Op silu_grad = binary(OpId::silu_grad, {.doc = "derivative of silu at a, times b", .decompose = [](const Call& call) {
-                                 const Tensor& x = call.inputs[0];
-                                 const Tensor s = hone::sigmoid(x);
-                                 call.outputs[0] = call.inputs[1] * (s * (x * (1 - s) + 1)); },
-                               .flops = 18, .numerics = NumericsClass::Approximate});
-constinit const Op softplus = unary(OpId::softplus, {.doc = "log(1 + e^x)",
-                               .vjp = [](VjpContext& c) { c.set(0, c.ct() * hone::sigmoid(c.in(0))); }, .reads = {.in = 1},
-                               .decompose = [](const Call& call) {
-                                 const Tensor& x = call.inputs[0];
-                                 call.outputs[0] = hone::log1p(hone::exp(-hone::abs(x))) + hone::maximum(x, 0); },
-                               .flops = 25, .numerics = NumericsClass::Approximate});
-constinit const Op hardswish = unary(OpId::hardswish, {.doc = "x relu6(x + 3) / 6", .decompose = [](const Call& call) {
-                                 const Tensor& x = call.inputs[0];
-                                 call.outputs[0] = x * hone::relu6(x + 3) / 6; }, .flops = 5});
-constinit const Op tanh_grad = binary(OpId::tanh_grad, {.doc = "b (1 - a a): gradient of tanh from its result",
-                               .decompose = [](const Call& call) { call.outputs[0] = call.inputs[1] * (1 - call.inputs[0] * call.inputs[0]); },
-                               .flops = 3});
-constinit const Op logistic_grad = binary(OpId::logistic_grad, {.doc = "b a (1 - a): gradient of logistic from its result",
-                               .decompose = [](const Call& call) { call.outputs[0] = call.inputs[1] * call.inputs[0] * (1 - call.inputs[0]); },
-                               .flops = 3});
+                                 call.outputs[0] = hone::log1p(hone::exp(-hone::abs(x))) + hone::maximum(x, 0);
+                               },
+                           .flops = 25,
+                           .numerics = NumericsClass::Approximate});
+constinit const Op hardswish = unary(OpId::hardswish, {.doc = "x relu6(x + 3) / 6",
+                                                       .decompose =
+                                                           [](const Call& call) {
+                                                             const Tensor& x = call.inputs[0];
+                                                             call.outputs[0] = x * hone::relu6(x + 3) / 6;
+                                                           },
+                                                       .flops = 5});
+constinit const Op tanh_grad = binary(
+    OpId::tanh_grad,
+    {.doc = "b (1 - a a): gradient of tanh from its result",
+     .decompose = [](const Call& call) { call.outputs[0] = call.inputs[1] * (1 - call.inputs[0] * call.inputs[0]); },
+     .flops = 3});
+constinit const Op logistic_grad = binary(
+    OpId::logistic_grad,
+    {.doc = "b a (1 - a): gradient of logistic from its result",
+     .decompose = [](const Call& call) { call.outputs[0] = call.inputs[1] * call.inputs[0] * (1 - call.inputs[0]); },
+     .flops = 3});
 
 }  // namespace ops
 
@@ -333,11 +535,13 @@ Tensor bitwise_xor(Operand a, Operand b) { return elementwise<false>(ops::xor_, 
 Tensor bitwise_not(Operand x) { return elementwise<false>(ops::not_, x); }
 Tensor logical_and(Operand a, Operand b) {
   const Location location = a.location;
-  return bitwise_and(Operand(to_tensor(std::move(a), bool_), location), Operand(to_tensor(std::move(b), bool_), location));
+  return bitwise_and(Operand(to_tensor(std::move(a), bool_), location),
+                     Operand(to_tensor(std::move(b), bool_), location));
 }
 Tensor logical_or(Operand a, Operand b) {
   const Location location = a.location;
-  return bitwise_or(Operand(to_tensor(std::move(a), bool_), location), Operand(to_tensor(std::move(b), bool_), location));
+  return bitwise_or(Operand(to_tensor(std::move(a), bool_), location),
+                    Operand(to_tensor(std::move(b), bool_), location));
 }
 Tensor logical_not(Operand x) {
   const Location location = x.location;
@@ -365,13 +569,14 @@ Tensor where(Operand condition, Operand a, Operand b) {
     Shape joined;
     shape = broadcast_shapes(shape, value->shape(), joined) ? joined : value->shape();
   }
-  return call_op(ops::select, {}, location, broadcast_to(std::move(mask), shape, location), broadcast_to(std::move(x), shape, location),
-                 broadcast_to(std::move(y), shape, location));
+  return call_op(ops::select, {}, location, broadcast_to(std::move(mask), shape, location),
+                 broadcast_to(std::move(x), shape, location), broadcast_to(std::move(y), shape, location));
 }
 
 Tensor clamp(Operand low, Operand x, Operand high) { return elementwise<false>(ops::clamp, low, x, high); }
 Tensor reduce_precision(Operand x, int exponent_bits, int mantissa_bits) {
-  return with_attrs(ops::reduce_precision, ParamAttrs{static_cast<double>(exponent_bits), static_cast<double>(mantissa_bits)}, x);
+  return with_attrs(ops::reduce_precision,
+                    ParamAttrs{static_cast<double>(exponent_bits), static_cast<double>(mantissa_bits)}, x);
 }
 
 Tensor relu(Operand x) { return elementwise<false>(ops::relu, x); }

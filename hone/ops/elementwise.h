@@ -1,5 +1,5 @@
-// Elementwise functions. Operands broadcast as in NumPy and are promoted by JAX's table; C++ numbers take the tensor's dtype.
-// Floating-point functions of an integer tensor compute in f32. NaN propagates through max, min, clamp and relu.
+// Elementwise functions. Operands broadcast as in NumPy and are promoted by JAX's table; C++ numbers take the tensor's
+// dtype. Floating-point functions of an integer tensor compute in f32. NaN propagates through max, min, clamp and relu.
 #pragma once
 #include "hone/tensor/tensor.h"
 
@@ -77,7 +77,8 @@ Tensor reduce_precision(Operand x, int exponent_bits, int mantissa_bits);
 Tensor relu(Operand x);
 /// min(max(x, 0), 6).
 Tensor relu6(Operand x);
-/// x where x >= 0, else alpha * x (Keras calls it negative_slope and sets 0.3 in its layer; here 0.2 as jax.nn and LiteRT's default).
+/// x where x >= 0, else alpha * x (Keras calls it negative_slope and sets 0.3 in its layer; here 0.2 as jax.nn and
+/// LiteRT's default).
 Tensor leaky_relu(Operand x, double alpha = 0.2);
 /// 0.5 x (1 + erf(x / sqrt 2)), or the tanh form.
 Tensor gelu(Operand x, bool approximate = false);

@@ -18,7 +18,6 @@ struct Rules {
   const AttrType* attrs = nullptr;
 };
 
-
 void infer_unary(InferContext& c);
 void infer_binary(InferContext& c);
 void infer_compare(InferContext& c);
@@ -80,7 +79,8 @@ constexpr Op compare(OpId id, Rules rules) {
   return op;
 }
 
-/// Any other op: `op` holds what is its own, in Op's order of fields. Bytes of operands and results cost, unless it says otherwise.
+/// Any other op: `op` holds what is its own, in Op's order of fields. Bytes of operands and results cost, unless it
+/// says otherwise.
 constexpr Op define(OpId id, OpClass op_class, Op op) {
   op.name = name(id);
   op.index = static_cast<int>(id);

@@ -8,7 +8,8 @@
 
 namespace hone {
 
-/// A call whose outputs are allocated (dense, of inferred type) and whose inputs are dense unless the kernel reads strides.
+/// A call whose outputs are allocated (dense, of inferred type) and whose inputs are dense unless the kernel reads
+/// strides.
 struct KernelCall {
   const Op& op;
   AttrRef attrs;
@@ -37,18 +38,20 @@ struct KernelQuery {
 
 struct Kernel {
   const char* name;  ///< "cpu.softmax", "onednn.matmul"
-  /// Null: accepts every call. Otherwise returns null to accept, or the reason why not, in a few words (static storage).
+  /// Null: accepts every call. Otherwise returns null to accept, or the reason why not, in a few words (static
+  /// storage).
   const char* (*refuses)(const KernelQuery&) = nullptr;
   void (*run)(const KernelCall&) = nullptr;
   bool reads_strides = false;  ///< takes inputs that are not dense
-  bool in_place = false;       ///< outputs may share memory with inputs of the same type (element i depends on elements i)
-  bool library = false;        ///< a call into oneDNN
+  bool in_place = false;  ///< outputs may share memory with inputs of the same type (element i depends on elements i)
+  bool library = false;   ///< a call into oneDNN
 };
 
 /// The ordered kernels of an op, reference last; empty for ops that only decompose or view.
 std::span<const Kernel> kernels(const Op& op);
 
-/// Runs call.op.decompose under the call's location. 16-bit floats compute in f32: inputs are converted at entry, outputs rounded at exit.
+/// Runs call.op.decompose under the call's location. 16-bit floats compute in f32: inputs are converted at entry,
+/// outputs rounded at exit.
 void decompose(const Call& call);
 
 /// Appends to the op's list; for install_defaults(), before the first op runs.

@@ -47,7 +47,8 @@ Tensor roll(Operand x, int64_t shift, int axis);
 /// A block of `sizes` at run-time indices (one scalar integer an axis), clamped so that it fits.
 Tensor dynamic_slice(Operand x, std::span<const Tensor> start, const Shape& sizes);
 Tensor dynamic_update_slice(Operand x, Operand update, std::span<const Tensor> start);
-/// Slices of x along `axis` at integer `indices` (any shape), as NumPy's take; out-of-range indices clamp, negative count from the end.
+/// Slices of x along `axis` at integer `indices` (any shape), as NumPy's take; out-of-range indices clamp, negative
+/// count from the end.
 Tensor take(Operand x, Operand indices, int axis = 0);
 /// x[..., index at the position, ...] along `axis`; indices have x's shape but for that axis.
 Tensor take_along_axis(Operand x, Operand indices, int axis);

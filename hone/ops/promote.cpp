@@ -18,11 +18,16 @@ int64_t element_bits(DType dtype, const Operand& value) {
   return visit_dtype(dtype, [&](auto kind) {
     using T = decltype(kind);
     T element;
-    if constexpr (std::is_same_v<T, Float16>) element = to_float16(static_cast<float>(value.scalar));
-    else if constexpr (std::is_same_v<T, BFloat16>) element = to_bfloat16(static_cast<float>(value.scalar));
-    else if constexpr (std::is_floating_point_v<T>) element = static_cast<T>(value.scalar);
-    else if constexpr (std::is_same_v<T, bool>) element = value.scalar != 0;
-    else element = value.kind == Operand::Float ? static_cast<T>(value.scalar) : static_cast<T>(value.integer);
+    if constexpr (std::is_same_v<T, Float16>)
+      element = to_float16(static_cast<float>(value.scalar));
+    else if constexpr (std::is_same_v<T, BFloat16>)
+      element = to_bfloat16(static_cast<float>(value.scalar));
+    else if constexpr (std::is_floating_point_v<T>)
+      element = static_cast<T>(value.scalar);
+    else if constexpr (std::is_same_v<T, bool>)
+      element = value.scalar != 0;
+    else
+      element = value.kind == Operand::Float ? static_cast<T>(value.scalar) : static_cast<T>(value.integer);
     int64_t bits = 0;
     std::memcpy(&bits, &element, sizeof element);
     return bits;
@@ -55,7 +60,8 @@ Tensor full_like_scalar(const Shape& shape, DType dtype, const Operand& value) {
 Tensor to_tensor(Operand&& operand, DType dtype) {
   if (operand.is_scalar()) return full_like_scalar({}, dtype, operand);
   if (!operand.tensor.defined()) {
-    throw Error(Code::kInvalidArgument, {.what = "an operand is an undefined tensor", .location = operand.location,
+    throw Error(Code::kInvalidArgument, {.what = "an operand is an undefined tensor",
+                                         .location = operand.location,
                                          .fix = "set the tensor before the call (Tensor() holds nothing)"});
   }
   if (operand.tensor.dtype() == dtype) return std::move(operand.tensor);
@@ -72,10 +78,11 @@ Tensor broadcast_to(Tensor x, const Shape& shape, Location location) {
   if (x.shape() == shape) return x;
   Shape fitted;
   if (!broadcast_shapes(x.shape(), shape, fitted) || !(fitted == shape)) {
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("cannot broadcast {} to {}", to_string(x.type()), to_string(shape)),
-                                         .location = location,
-                                         .details = {"aligned from the last axis, each extent must be equal or 1"},
-                                         .fix = "reshape the smaller operand so that its axes line up"});
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("cannot broadcast {} to {}", to_string(x.type()), to_string(shape)),
+                 .location = location,
+                 .details = {"aligned from the last axis, each extent must be equal or 1"},
+                 .fix = "reshape the smaller operand so that its axes line up"});
   }
   Ints dimensions;
   for (int i = 0; i < x.rank(); ++i) dimensions.push_back(shape.rank() - x.rank() + i);
@@ -97,13 +104,18 @@ Tensor call_elementwise(const Op& op, AttrRef attrs, std::span<Operand* const> o
       first = false;
     } else if (Shape joined; !(operand->tensor.shape() == shape)) {
       if (!broadcast_shapes(shape, operand->tensor.shape(), joined)) {
-        ErrorParts parts{.what = fmt::format("shape mismatch in {}", op.name), .location = LocationScope::resolve(location)};
+        ErrorParts parts{.what = fmt::format("shape mismatch in {}", op.name),
+                         .location = LocationScope::resolve(location)};
         std::string types;
         for (const Operand* each : operands) {
-          if (!each->is_scalar()) types += (types.empty() ? "" : "   ") + std::string(each == operands[0] ? "a: " : "b: ") + to_string(each->tensor.type());
+          if (!each->is_scalar())
+            types += (types.empty() ? "" : "   ") + std::string(each == operands[0] ? "a: " : "b: ") +
+                     to_string(each->tensor.type());
         }
-        parts.details = {types, fmt::format("shapes {} and {} do not broadcast: aligned from the last axis, extents must be equal or 1",
-                                            to_string(shape), to_string(operand->tensor.shape()))};
+        parts.details = {
+            types,
+            fmt::format("shapes {} and {} do not broadcast: aligned from the last axis, extents must be equal or 1",
+                        to_string(shape), to_string(operand->tensor.shape()))};
         parts.fix = "reshape one operand so that its axes line up";
         throw Error(Code::kInvalidArgument, std::move(parts));
       }

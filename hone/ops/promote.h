@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// The dtype of an operation on these operands: tensors by JAX's table, C++ numbers weakly (an int adopts any number type, a float any
-/// floating type; a float with integers gives f32). Numbers alone: f32, i32, bool.
+/// The dtype of an operation on these operands: tensors by JAX's table, C++ numbers weakly (an int adopts any number
+/// type, a float any floating type; a float with integers gives f32). Numbers alone: f32, i32, bool.
 DType promoted(std::span<const Operand* const> operands);
 
 /// The operand as a tensor of this dtype (a number becomes a scalar constant).

@@ -18,7 +18,9 @@ struct Printer final : AttrVisitor {
   void field(const char* name, bool& value) override { add(name, value); }
   void field(const char* name, DType& value) override { add(name, hone::name(value)); }
   void field(const char* name, Shape& value) override { add(name, to_string(value)); }
-  void field(const char* name, Ints& value) override { add(name, fmt::format("[{}]", fmt::join(value.begin(), value.end(), ", "))); }
+  void field(const char* name, Ints& value) override {
+    add(name, fmt::format("[{}]", fmt::join(value.begin(), value.end(), ", ")));
+  }
   void field(const char* name, std::string& value) override { add(name, "\"" + value + "\""); }
 };
 
@@ -62,7 +64,9 @@ std::string to_string(AttrRef attrs) {
   return text.empty() ? text : "{" + text + "}";
 }
 
-bool equal(AttrRef a, AttrRef b) { return a.type() == b.type() && visited<Packer>(a).bytes == visited<Packer>(b).bytes; }
+bool equal(AttrRef a, AttrRef b) {
+  return a.type() == b.type() && visited<Packer>(a).bytes == visited<Packer>(b).bytes;
+}
 
 uint64_t hash(AttrRef attrs) { return std::hash<std::string>()(visited<Packer>(attrs).bytes); }
 

@@ -36,9 +36,10 @@ struct AttrType {
 };
 
 template <class T>
-inline constexpr AttrType kAttrType = {
-    sizeof(T), std::is_trivially_destructible_v<T>, [](void* to, const void* from) { new (to) T(*static_cast<const T*>(from)); },
-    [](void* attrs) { static_cast<T*>(attrs)->~T(); }, [](void* attrs, AttrVisitor& v) { static_cast<T*>(attrs)->visit(v); }};
+inline constexpr AttrType kAttrType = {sizeof(T), std::is_trivially_destructible_v<T>,
+                                       [](void* to, const void* from) { new (to) T(*static_cast<const T*>(from)); },
+                                       [](void* attrs) { static_cast<T*>(attrs)->~T(); },
+                                       [](void* attrs, AttrVisitor& v) { static_cast<T*>(attrs)->visit(v); }};
 template <class T>
 constexpr const AttrType& attr_type() {
   return kAttrType<T>;

@@ -28,7 +28,8 @@ using Polynomial = std::map<Monomial, int64_t>;  // no zero coefficients
 
 int64_t checked(__int128 value) {
   if (value > INT64_MAX / 4 || value < -(INT64_MAX / 4)) {
-    throw Error(Code::kOutOfRange, "a dimension exceeds 64 bits", "the product of extents is too large: check the shape");
+    throw Error(Code::kOutOfRange, "a dimension exceeds 64 bits",
+                "the product of extents is too large: check the shape");
   }
   return static_cast<int64_t>(value);
 }
@@ -110,7 +111,8 @@ struct DimTable {
     for (const auto& [monomial, coefficient] : terms(d)) {
       __int128 low = coefficient, high = coefficient;
       for (int atom : monomial) {
-        const __int128 corners[] = {low * atoms[atom].min, low * atoms[atom].max, high * atoms[atom].min, high * atoms[atom].max};
+        const __int128 corners[] = {low * atoms[atom].min, low * atoms[atom].max, high * atoms[atom].min,
+                                    high * atoms[atom].max};
         low = saturate(*std::ranges::min_element(corners));
         high = saturate(*std::ranges::max_element(corners));
       }
@@ -148,12 +150,14 @@ struct DimTable {
         constexpr std::string_view kNames[] = {"", "floor_div", "max", "min"};
         term += (term.empty() ? "" : "*");
         term += atom.kind == Atom::Symbol ? atom.name
-                                          : fmt::format("{}({}, {})", kNames[static_cast<int>(atom.kind)], hone::to_string(atom.a),
-                                                        hone::to_string(atom.b));
+                                          : fmt::format("{}({}, {})", kNames[static_cast<int>(atom.kind)],
+                                                        hone::to_string(atom.a), hone::to_string(atom.b));
       }
       const int64_t size = std::abs(coefficient);
-      if (monomial.empty()) term = std::to_string(size);
-      else if (size != 1) term = fmt::format("{}*{}", size, term);
+      if (monomial.empty())
+        term = std::to_string(size);
+      else if (size != 1)
+        term = fmt::format("{}*{}", size, term);
       const char* joint = coefficient < 0 ? (text.empty() ? "-" : " - ") : (text.empty() ? "" : " + ");
       text += joint + term;
     }
@@ -175,7 +179,8 @@ auto with_table(F&& f) {
 Dim::Dim(std::string_view name, int64_t min, int64_t max) : value_(0) {
   *this = with_table([&](DimTable& table) {
     if (name.empty() || min < 0 || max < min) {
-      throw Error(Code::kInvalidArgument, fmt::format("symbol '{}' needs a name and bounds 0 <= min <= max, got [{}, {}]", name, min, max));
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("symbol '{}' needs a name and bounds 0 <= min <= max, got [{}, {}]", name, min, max));
     }
     const auto found = table.symbols.find(name);
     if (found == table.symbols.end()) {
@@ -185,18 +190,25 @@ Dim::Dim(std::string_view name, int64_t min, int64_t max) : value_(0) {
     }
     const AtomNode& atom = table.atoms[static_cast<size_t>(found->second)];
     if (atom.min != min || atom.max != max) {
-      throw Error(Code::kInvalidArgument, fmt::format("symbol '{}' exists with bounds [{}, {}], not [{}, {}]", name, atom.min, atom.max, min, max),
-                  "use one set of bounds for a name");
+      throw Error(
+          Code::kInvalidArgument,
+          fmt::format("symbol '{}' exists with bounds [{}, {}], not [{}, {}]", name, atom.min, atom.max, min, max),
+          "use one set of bounds for a name");
     }
     return table.make_atom(found->second);
   });
 }
 
 int64_t Dim::fail_number() const {
-  throw Error(Code::kFailedPrecondition, fmt::format("dimension '{}' is symbolic; its number is not known here", to_string(*this)));
+  throw Error(Code::kFailedPrecondition,
+              fmt::format("dimension '{}' is symbolic; its number is not known here", to_string(*this)));
 }
-int64_t Dim::min() const { return is_number() ? value_ : with_table([&](DimTable& t) { return t.bound(*this, false); }); }
-int64_t Dim::max() const { return is_number() ? value_ : with_table([&](DimTable& t) { return t.bound(*this, true); }); }
+int64_t Dim::min() const {
+  return is_number() ? value_ : with_table([&](DimTable& t) { return t.bound(*this, false); });
+}
+int64_t Dim::max() const {
+  return is_number() ? value_ : with_table([&](DimTable& t) { return t.bound(*this, true); });
+}
 int64_t Dim::evaluate_symbol(int64_t (*lookup)(std::string_view, void*), void* context) const {
   return with_table([&](DimTable& t) { return t.evaluate(*this, lookup, context); });
 }
@@ -215,7 +227,8 @@ Dim operator*(Dim a, Dim b) {
 }
 
 Dim floor_div(Dim a, Dim b) {
-  if (b.min() <= 0) throw Error(Code::kInvalidArgument, fmt::format("division of dimension {} by {}", to_string(a), to_string(b)));
+  if (b.min() <= 0)
+    throw Error(Code::kInvalidArgument, fmt::format("division of dimension {} by {}", to_string(a), to_string(b)));
   if (a.is_number() && b.is_number()) return floor_quotient(a.key(), b.key());
   return with_table([&](DimTable& t) {
     if (b.is_number()) {  // an exact quotient stays polynomial: floor((4n + 8) / 4) = n + 2
@@ -228,8 +241,8 @@ Dim floor_div(Dim a, Dim b) {
       if (exact) return t.make(quotient);
     }
     if (a == b) return Dim(1);
-    const int64_t corners[] = {floor_quotient(a.min(), b.min()), floor_quotient(a.min(), b.max()), floor_quotient(a.max(), b.min()),
-                               floor_quotient(a.max(), b.max())};
+    const int64_t corners[] = {floor_quotient(a.min(), b.min()), floor_quotient(a.min(), b.max()),
+                               floor_quotient(a.max(), b.min()), floor_quotient(a.max(), b.max())};
     return t.function(Atom::FloorDiv, a, b, *std::ranges::min_element(corners), *std::ranges::max_element(corners));
   });
 }
@@ -240,13 +253,17 @@ Dim max(Dim a, Dim b) {
   if (a.is_number() && b.is_number()) return std::max(a.key(), b.key());
   if (a.min() >= b.max()) return a;
   if (b.min() >= a.max()) return b;
-  return with_table([&](DimTable& t) { return a == b ? a : t.function(Atom::Max, a, b, std::max(a.min(), b.min()), std::max(a.max(), b.max())); });
+  return with_table([&](DimTable& t) {
+    return a == b ? a : t.function(Atom::Max, a, b, std::max(a.min(), b.min()), std::max(a.max(), b.max()));
+  });
 }
 Dim min(Dim a, Dim b) {
   if (a.is_number() && b.is_number()) return std::min(a.key(), b.key());
   if (a.max() <= b.min()) return a;
   if (b.max() <= a.min()) return b;
-  return with_table([&](DimTable& t) { return a == b ? a : t.function(Atom::Min, a, b, std::min(a.min(), b.min()), std::min(a.max(), b.max())); });
+  return with_table([&](DimTable& t) {
+    return a == b ? a : t.function(Atom::Min, a, b, std::min(a.min(), b.min()), std::min(a.max(), b.max()));
+  });
 }
 
 std::string to_string(Dim dim) {

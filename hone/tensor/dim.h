@@ -6,12 +6,13 @@
 
 namespace hone {
 
-/// A dimension >= 0 that is known, or a polynomial over symbols with integer coefficients. Eight bytes; expressions are interned,
-/// so equality of the normal form is equality of the value. Thread-safe.
+/// A dimension >= 0 that is known, or a polynomial over symbols with integer coefficients. Eight bytes; expressions are
+/// interned, so equality of the normal form is equality of the value. Thread-safe.
 class Dim {
  public:
   constexpr Dim(int64_t number = 0) : value_(number) {}  // NOLINT: a number is a Dim
-  /// A new symbol, or the existing one of this name; bounds are inclusive. Error kInvalidArgument if the name exists with other bounds.
+  /// A new symbol, or the existing one of this name; bounds are inclusive. Error kInvalidArgument if the name exists
+  /// with other bounds.
   explicit Dim(std::string_view name, int64_t min = 1, int64_t max = INT64_MAX);
 
   constexpr bool is_number() const { return value_ > kSymbolBase; }
@@ -23,7 +24,8 @@ class Dim {
   /// The value where each named symbol has the number `lookup(name)` gives.
   template <class F>
   int64_t evaluate(F&& lookup) const {
-    return is_number() ? value_ : evaluate_symbol([](std::string_view n, void* f) { return (*static_cast<F*>(f))(n); }, &lookup);
+    return is_number() ? value_
+                       : evaluate_symbol([](std::string_view n, void* f) { return (*static_cast<F*>(f))(n); }, &lookup);
   }
   /// True if both are the same for all values of the symbols.
   friend constexpr bool operator==(Dim a, Dim b) { return a.value_ == b.value_; }

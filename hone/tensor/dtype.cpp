@@ -8,8 +8,8 @@
 namespace hone {
 
 DType parse_dtype(std::string_view text) {
-  constexpr std::string_view kLong[] = {"float32", "float64", "float16", "bfloat16", "int8", "int16", "int32",
-                                        "int64", "uint8", "uint16", "uint32", "uint64", "bool_"};
+  constexpr std::string_view kLong[] = {"float32", "float64", "float16", "bfloat16", "int8",   "int16", "int32",
+                                        "int64",   "uint8",   "uint16",  "uint32",   "uint64", "bool_"};
   for (int i = 0; i < kDTypes; ++i) {
     if (text == name(static_cast<DType>(i)) || text == kLong[i]) return static_cast<DType>(i);
   }

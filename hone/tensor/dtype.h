@@ -25,7 +25,8 @@ constexpr size_t size_of(DType type) {
 }
 /// "f32", "bf16", "bool", ...
 constexpr std::string_view name(DType type) {
-  constexpr std::string_view kNames[] = {"f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"};
+  constexpr std::string_view kNames[] = {"f32", "f64", "f16", "bf16", "i8",  "i16", "i32",
+                                         "i64", "u8",  "u16", "u32",  "u64", "bool"};
   return kNames[static_cast<int>(type)];
 }
 /// The type with this name; also Keras' and NumPy's ("float32", "uint8"). Error kInvalidArgument for others.
@@ -43,11 +44,16 @@ DType promote(DType a, DType b);
 
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>) return f32;
-  else if constexpr (std::is_same_v<T, double>) return f64;
-  else if constexpr (std::is_same_v<T, Float16>) return f16;
-  else if constexpr (std::is_same_v<T, BFloat16>) return bf16;
-  else if constexpr (std::is_same_v<T, bool>) return bool_;
+  if constexpr (std::is_same_v<T, float>)
+    return f32;
+  else if constexpr (std::is_same_v<T, double>)
+    return f64;
+  else if constexpr (std::is_same_v<T, Float16>)
+    return f16;
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return bf16;
+  else if constexpr (std::is_same_v<T, bool>)
+    return bool_;
   else {
     static_assert(std::is_integral_v<T>, "Tensor elements are numbers or bool");
     constexpr DType kSigned[] = {i8, i16, i32, i64}, kUnsigned[] = {u8, u16, u32, u64};
@@ -60,19 +66,32 @@ constexpr DType dtype_of() {
 template <class F>
 decltype(auto) visit_dtype(DType type, F&& f) {
   switch (type) {
-    case f32: return f(float{});
-    case f64: return f(double{});
-    case f16: return f(Float16{});
-    case bf16: return f(BFloat16{});
-    case i8: return f(int8_t{});
-    case i16: return f(int16_t{});
-    case i32: return f(int32_t{});
-    case i64: return f(int64_t{});
-    case u8: return f(uint8_t{});
-    case u16: return f(uint16_t{});
-    case u32: return f(uint32_t{});
-    case u64: return f(uint64_t{});
-    default: return f(bool{});
+    case f32:
+      return f(float{});
+    case f64:
+      return f(double{});
+    case f16:
+      return f(Float16{});
+    case bf16:
+      return f(BFloat16{});
+    case i8:
+      return f(int8_t{});
+    case i16:
+      return f(int16_t{});
+    case i32:
+      return f(int32_t{});
+    case i64:
+      return f(int64_t{});
+    case u8:
+      return f(uint8_t{});
+    case u16:
+      return f(uint16_t{});
+    case u32:
+      return f(uint32_t{});
+    case u64:
+      return f(uint64_t{});
+    default:
+      return f(bool{});
   }
 }
 

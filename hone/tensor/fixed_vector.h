@@ -20,7 +20,9 @@ class FixedVector {
   using value_type = T;
   FixedVector() noexcept {}  // NOLINT: elements stay uninitialised
   FixedVector(std::initializer_list<T> items) { assign(std::span(items.begin(), items.size())); }
-  FixedVector(size_t count, T value) { for (size_t i = 0; i < count; ++i) push_back(value); }
+  FixedVector(size_t count, T value) {
+    for (size_t i = 0; i < count; ++i) push_back(value);
+  }
   explicit FixedVector(std::span<const T> items) { assign(items); }
   FixedVector(const FixedVector& other) noexcept : size_(other.size_) { std::copy_n(other.items_, size_, items_); }
   FixedVector& operator=(const FixedVector& other) noexcept {
@@ -61,7 +63,9 @@ class FixedVector {
   const T* end() const { return items_ + size_; }
   const T* data() const { return items_; }
   bool contains(T item) const { return std::find(begin(), end(), item) != end(); }
-  friend bool operator==(const FixedVector& a, const FixedVector& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(const FixedVector& a, const FixedVector& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   uint32_t size_ = 0;

@@ -10,9 +10,11 @@ namespace hone {
 constexpr float to_float(BFloat16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16); }
 
 constexpr float to_float(Float16 value) {
-  const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000) << 16, exponent = value.bits >> 10 & 31, fraction = value.bits & 1023;
+  const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000) << 16, exponent = value.bits >> 10 & 31,
+                 fraction = value.bits & 1023;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7F800000 | fraction << 13);
-  if (exponent == 0) return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(fraction) * 0x1p-24F));
+  if (exponent == 0)
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(fraction) * 0x1p-24F));
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
 }
 

@@ -24,13 +24,16 @@ void evaluate(Call& call) {
 void check_inputs(const Call& call) {
   const int n = static_cast<int>(call.inputs.size());
   if (n < call.op.min_inputs || (call.op.max_inputs >= 0 && n > call.op.max_inputs)) {
-    throw Error(Code::kInternal, {.what = fmt::format("{} takes {} to {} inputs, got {}", call.op.name, call.op.min_inputs, call.op.max_inputs, n),
+    throw Error(Code::kInternal, {.what = fmt::format("{} takes {} to {} inputs, got {}", call.op.name,
+                                                      call.op.min_inputs, call.op.max_inputs, n),
                                   .location = call.location});
   }
   for (int i = 0; i < n; ++i) {
     if (call.inputs[static_cast<size_t>(i)].defined()) continue;
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("operand {} of {} is an undefined tensor", i, call.op.name), .location = call.location,
-                                         .fix = "set the tensor before the call (Tensor() holds nothing)"});
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("operand {} of {} is an undefined tensor", i, call.op.name),
+                 .location = call.location,
+                 .fix = "set the tensor before the call (Tensor() holds nothing)"});
   }
 }
 
@@ -120,9 +123,12 @@ void InferContext::fail(std::string what, std::string detail, std::string fix) c
   for (int i = 0; i < inputs(); ++i) {
     const auto end = names.find(' ');
     const std::string_view one = names.substr(0, end);
-    operands += fmt::format("{}{}: {}", i ? "   " : "", one.empty() ? fmt::format("operand {}", i) : one, to_string(in(i)));
-    if (end != std::string_view::npos) names.remove_prefix(end + 1);
-    else if (inputs() > i + 1 && op_.max_inputs >= 0) names = {};
+    operands +=
+        fmt::format("{}{}: {}", i ? "   " : "", one.empty() ? fmt::format("operand {}", i) : one, to_string(in(i)));
+    if (end != std::string_view::npos)
+      names.remove_prefix(end + 1);
+    else if (inputs() > i + 1 && op_.max_inputs >= 0)
+      names = {};
   }
   if (!operands.empty()) parts.details.push_back(std::move(operands));
   if (std::string attributes = to_string(attrs_); !attributes.empty()) parts.details.push_back("with " + attributes);
@@ -135,9 +141,11 @@ void InferContext::check_dtype() const {
   if (op_.dtypes & bit(dtype(0))) return;
   std::string wanted;
   for (int i = 0; i < kDTypes; ++i) {
-    if (op_.dtypes & bit(static_cast<DType>(i))) wanted += (wanted.empty() ? "" : " ") + std::string(hone::name(static_cast<DType>(i)));
+    if (op_.dtypes & bit(static_cast<DType>(i)))
+      wanted += (wanted.empty() ? "" : " ") + std::string(hone::name(static_cast<DType>(i)));
   }
-  fail("dtype mismatch", fmt::format("expected: one of {}, got: {}", wanted, hone::name(dtype(0))), "convert it first: cast(x, dtype)");
+  fail("dtype mismatch", fmt::format("expected: one of {}, got: {}", wanted, hone::name(dtype(0))),
+       "convert it first: cast(x, dtype)");
 }
 
 }  // namespace hone

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-/// An entry of a thread's stack (tape, vmap, autocast, recorder): sees each call, may rewrite it, and hands it on with pass_on or,
-/// if it is the last word, sets the outputs itself.
+/// An entry of a thread's stack (tape, vmap, autocast, recorder): sees each call, may rewrite it, and hands it on with
+/// pass_on or, if it is the last word, sets the outputs itself.
 class Interpreter {
  public:
   Interpreter() = default;
@@ -22,7 +22,8 @@ class Interpreter {
   /// A variable is being assigned; true if the entry keeps the value itself and the variable stays as it is.
   virtual bool assign_variable(const void* key, const Tensor& value);
 
-  /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries keep their order.
+  /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries
+  /// keep their order.
   void push();
   void remove();
   bool active() const { return active_; }
@@ -38,7 +39,8 @@ class Interpreter {
   bool active_ = false;
 };
 
-/// Runs ops of a scope on the entries below `top` only (null = straight to the evaluator), and restores the stack afterwards.
+/// Runs ops of a scope on the entries below `top` only (null = straight to the evaluator), and restores the stack
+/// afterwards.
 class InterpreterScope {
  public:
   explicit InterpreterScope(Interpreter* top);
@@ -73,7 +75,8 @@ Tensor call_op(const Op& op, AttrRef attrs, Location location, Inputs&&... input
   return dispatch(op, attrs, array, location);
 }
 
-/// Makes ops called in this scope report `location` (the user's line) instead of their own, and adds `layer` to the path of names.
+/// Makes ops called in this scope report `location` (the user's line) instead of their own, and adds `layer` to the
+/// path of names.
 class LocationScope {
  public:
   explicit LocationScope(Location location, const char* layer = nullptr);

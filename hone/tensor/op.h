@@ -14,7 +14,8 @@ namespace hone {
 
 struct Op;
 
-/// One call of an op on its way through the interpreters. `inputs` may be moved from by the evaluator (a temporary's memory is reused).
+/// One call of an op on its way through the interpreters. `inputs` may be moved from by the evaluator (a temporary's
+/// memory is reused).
 struct Call {
   const Op& op;
   AttrRef attrs;
@@ -26,7 +27,8 @@ struct Call {
 /// Arguments of shape inference: reads input types and attributes, writes output types or fails.
 class InferContext {
  public:
-  InferContext(const Op& op, AttrRef attrs, std::span<const TensorType* const> inputs, std::span<TensorType> outputs, Location location)
+  InferContext(const Op& op, AttrRef attrs, std::span<const TensorType* const> inputs, std::span<TensorType> outputs,
+               Location location)
       : op_(op), attrs_(attrs), inputs_(inputs), outputs_(outputs), location_(location) {}
   int inputs() const { return static_cast<int>(inputs_.size()); }
   int outputs() const { return static_cast<int>(outputs_.size()); }
@@ -51,8 +53,8 @@ class InferContext {
   Location location_;
 };
 
-/// Arguments of a gradient rule, which is written in public ops. Values that Op::reads does not declare are not kept: reading one is a defect
-/// (asserted). A cotangent that is symbolically zero is an undefined Tensor.
+/// Arguments of a gradient rule, which is written in public ops. Values that Op::reads does not declare are not kept:
+/// reading one is a defect (asserted). A cotangent that is symbolically zero is an undefined Tensor.
 class VjpContext {
  public:
   virtual ~VjpContext() = default;
@@ -86,10 +88,12 @@ struct Reads {
 enum class OpClass : uint8_t { Elementwise, Reduction, View, Movement, Library, Random, Creation, Composite, Effect };
 /// How mixed precision treats it: compute in low precision, keep f32, or follow the inputs.
 enum class PrecisionClass : uint8_t { Low, Full, Follow };
-/// What bits to expect: exact on every path; an approximation with an ulp bound; depends on the library's accumulation order.
+/// What bits to expect: exact on every path; an approximation with an ulp bound; depends on the library's accumulation
+/// order.
 enum class NumericsClass : uint8_t { Exact, Approximate, Accumulating };
 
-/// An input that exercises the op: generic tests run over these. Tensors of floating type are drawn from [low, high] by seed.
+/// An input that exercises the op: generic tests run over these. Tensors of floating type are drawn from [low, high] by
+/// seed.
 struct Sample {
   std::vector<TensorType> inputs;
   Attrs attrs{};
@@ -114,16 +118,19 @@ struct Op {
   int min_inputs = 1, max_inputs = 1;  ///< optional operands come last
   int outputs = 1;                     ///< -1: as many as the call asks for; infer checks
   void (*infer)(InferContext&) = nullptr;
-  void (*vjp)(VjpContext&) = nullptr;  ///< null: gradients go through `decompose`; without either the op is not differentiable
+  void (*vjp)(VjpContext&) =
+      nullptr;  ///< null: gradients go through `decompose`; without either the op is not differentiable
   Reads reads{};
-  void (*decompose)(const Call&) = nullptr;  ///< sets call.outputs by public ops: the fallback and the oracle of a fused kernel
-  /// Sets call.outputs without computing where a view of the input suffices, else returns false. `types`: the inferred output types.
+  void (*decompose)(const Call&) =
+      nullptr;  ///< sets call.outputs by public ops: the fallback and the oracle of a fused kernel
+  /// Sets call.outputs without computing where a view of the input suffices, else returns false. `types`: the inferred
+  /// output types.
   bool (*view)(const Call&, std::span<const TensorType> types) = nullptr;
   CostFn cost = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
   uint32_t dtypes = kAnyType;  ///< what operand 0 may be
-  int elementwise = -1;  ///< row among elementwise kernels, -1 for others
-  int index = -1;        ///< slot in the table
+  int elementwise = -1;        ///< row among elementwise kernels, -1 for others
+  int index = -1;              ///< slot in the table
 };
 
 }  // namespace hone

@@ -17,11 +17,16 @@ std::string element(DType type, const std::byte* at) {
   return visit_dtype(type, [at](auto kind) -> std::string {
     using T = decltype(kind);
     const T& value = *reinterpret_cast<const T*>(at);
-    if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-    else if constexpr (std::is_integral_v<T>) return fmt::format("{}", static_cast<std::conditional_t<sizeof(T) == 1, int, T>>(value));
-    else if constexpr (std::is_same_v<T, double>) return fmt::format("{:.8g}", value);
-    else if constexpr (std::is_same_v<T, float>) return fmt::format("{:.6g}", value);
-    else return fmt::format("{:.4g}", to_float(value));
+    if constexpr (std::is_same_v<T, bool>)
+      return value ? "true" : "false";
+    else if constexpr (std::is_integral_v<T>)
+      return fmt::format("{}", static_cast<std::conditional_t<sizeof(T) == 1, int, T>>(value));
+    else if constexpr (std::is_same_v<T, double>)
+      return fmt::format("{:.8g}", value);
+    else if constexpr (std::is_same_v<T, float>)
+      return fmt::format("{:.6g}", value);
+    else
+      return fmt::format("{:.4g}", to_float(value));
   });
 }
 
@@ -55,7 +60,9 @@ class Printer {
     for (int a = axis + 1; a < tensor_.rank(); ++a) n *= tensor_.dim(a);
     return n;
   }
-  std::string text(int64_t offset) const { return element(tensor_.dtype(), base_ + static_cast<size_t>(offset) * size_of(tensor_.dtype())); }
+  std::string text(int64_t offset) const {
+    return element(tensor_.dtype(), base_ + static_cast<size_t>(offset) * size_of(tensor_.dtype()));
+  }
 
   template <class F>
   void collect(int axis, int64_t offset, const F& f) const {
@@ -73,11 +80,15 @@ class Printer {
     out += '[';
     bool first = true;
     for (int64_t i : shown(axis)) {
-      if (!first) out += axis + 1 == tensor_.rank() ? ", " : "," + std::string(static_cast<size_t>(tensor_.rank() - axis - 1), '\n') +
-                                                                std::string(static_cast<size_t>(axis) + 1, ' ');
+      if (!first)
+        out += axis + 1 == tensor_.rank() ? ", "
+                                          : "," + std::string(static_cast<size_t>(tensor_.rank() - axis - 1), '\n') +
+                                                std::string(static_cast<size_t>(axis) + 1, ' ');
       first = false;
-      if (i < 0) out += "...";
-      else write(out, axis + 1, offset + i * below(axis));
+      if (i < 0)
+        out += "...";
+      else
+        write(out, axis + 1, offset + i * below(axis));
     }
     out += ']';
   }

@@ -22,7 +22,9 @@ class Shape : public FixedVector<Dim, kMaxRank> {
  public:
   Shape() = default;
   Shape(std::initializer_list<Dim> dims) : FixedVector(dims) {}
-  explicit Shape(std::span<const int64_t> dims) { for (int64_t d : dims) push_back(d); }
+  explicit Shape(std::span<const int64_t> dims) {
+    for (int64_t d : dims) push_back(d);
+  }
 
   int rank() const { return static_cast<int>(size()); }
   /// Number of an axis; negative axes count from the end. Error kOutOfRange.
@@ -30,7 +32,8 @@ class Shape : public FixedVector<Dim, kMaxRank> {
   /// The axis in [0, rank). Error kOutOfRange names the shape.
   int normalize_axis(int64_t axis) const;
   bool is_static() const {
-    for (Dim d : *this) if (!d.is_number()) return false;
+    for (Dim d : *this)
+      if (!d.is_number()) return false;
     return true;
   }
   /// Product of all dims (1 for a scalar).

@@ -34,7 +34,8 @@ Ref<TensorImpl> make_impl(const TensorType& type, Ref<Buffer> buffer, size_t off
   return Ref(impl);
 }
 
-void copy_strided(std::byte*& to, const std::byte* from, const Shape& shape, const Ints& strides, int axis, size_t item) {
+void copy_strided(std::byte*& to, const std::byte* from, const Shape& shape, const Ints& strides, int axis,
+                  size_t item) {
   const int64_t n = shape[axis].number(), step = strides[axis] * static_cast<int64_t>(item);
   if (axis + 1 < shape.rank()) {
     for (int64_t i = 0; i < n; ++i) copy_strided(to, from + i * step, shape, strides, axis + 1, item);
@@ -60,8 +61,10 @@ Tensor Tensor::empty(const TensorType& type, Location location) {
   for (Dim d : type.shape) {
     bytes *= d.number();
     if (bytes < 0 || bytes > INT64_MAX / 4) {
-      throw Error(Code::kInvalidArgument, {.what = "a tensor of " + to_string(type) + " cannot be made", .location = location,
-                                           .details = {"extents must be >= 0 and their product must fit in memory"}, .fix = "check the shape"});
+      throw Error(Code::kInvalidArgument, {.what = "a tensor of " + to_string(type) + " cannot be made",
+                                           .location = location,
+                                           .details = {"extents must be >= 0 and their product must fit in memory"},
+                                           .fix = "check the shape"});
     }
   }
   return Tensor(make_impl(type, cpu().allocate(static_cast<size_t>(bytes)), 0));
@@ -70,10 +73,11 @@ Tensor Tensor::empty(const TensorType& type, Location location) {
 Tensor Tensor::copy_in(const void* data, size_t count, const TensorType& type, Location location) {
   Tensor out = empty(type, location);
   if (static_cast<size_t>(out.size()) != count) {
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("{} values do not fill a tensor of {}", count, to_string(type)),
-                                         .location = location,
-                                         .details = {fmt::format("expected: {} values, got: {}", out.size(), count)},
-                                         .fix = "pass a shape whose extents multiply to the number of values"});
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("{} values do not fill a tensor of {}", count, to_string(type)),
+                 .location = location,
+                 .details = {fmt::format("expected: {} values, got: {}", out.size(), count)},
+                 .fix = "pass a shape whose extents multiply to the number of values"});
   }
   if (count) std::memcpy(out.mutable_bytes(), data, out.bytes());
   return out;
@@ -93,16 +97,19 @@ Tensor Tensor::borrow(const void* data, const Shape& shape, DType dtype, BorrowO
   if (padded) {
     if (row_axis < 0 || options.row_bytes < dense_row || options.row_bytes % size_of(dtype) != 0) {
       throw Error(Code::kInvalidArgument,
-                  {.what = fmt::format("row_bytes = {} does not fit rows of {}", options.row_bytes, to_string(TensorType{dtype, shape})),
+                  {.what = fmt::format("row_bytes = {} does not fit rows of {}", options.row_bytes,
+                                       to_string(TensorType{dtype, shape})),
                    .location = location,
-                   .details = {fmt::format("a row has {} bytes; row_bytes must be at least that and a multiple of {}", dense_row, size_of(dtype))},
+                   .details = {fmt::format("a row has {} bytes; row_bytes must be at least that and a multiple of {}",
+                                           dense_row, size_of(dtype))},
                    .fix = "pass the pitch of the image in bytes"});
     }
     strides[row_axis] = static_cast<int64_t>(options.row_bytes / size_of(dtype));
     for (int i = row_axis - 1; i >= 0; --i) strides[i] = strides[i + 1] * shape[i + 1].number();
   }
   const int64_t span = shape.rank() ? (padded ? strides[0] * shape[0].number() : step) : 1;
-  auto buffer = Buffer::borrow(cpu(), const_cast<void*>(data), static_cast<size_t>(span) * size_of(dtype), std::move(options.deleter));
+  auto buffer = Buffer::borrow(cpu(), const_cast<void*>(data), static_cast<size_t>(span) * size_of(dtype),
+                               std::move(options.deleter));
   Tensor out(make_impl({dtype, shape}, std::move(buffer), 0));
   if (padded) out.impl_->layout = {false, strides};
   return out;
@@ -144,23 +151,31 @@ const void* Tensor::raw() const {
 }
 
 void Tensor::check_dtype(DType wanted, Location location) const {
-  if (!defined()) throw Error(Code::kFailedPrecondition, {.what = "reading a tensor that was never set", .location = location});
+  if (!defined())
+    throw Error(Code::kFailedPrecondition, {.what = "reading a tensor that was never set", .location = location});
   if (wanted == dtype()) return;
-  throw Error(Code::kInvalidArgument, {.what = fmt::format("a tensor of {} read as {}", to_string(type()), name(wanted)), .location = location,
-                                       .fix = fmt::format("read it as {} or convert it first: cast(x, {})", name(dtype()), name(wanted))});
+  throw Error(Code::kInvalidArgument,
+              {.what = fmt::format("a tensor of {} read as {}", to_string(type()), name(wanted)),
+               .location = location,
+               .fix = fmt::format("read it as {} or convert it first: cast(x, {})", name(dtype()), name(wanted))});
 }
 
 double Tensor::scalar(Location location) const {
-  if (!defined()) throw Error(Code::kFailedPrecondition, {.what = "reading a tensor that was never set", .location = location});
+  if (!defined())
+    throw Error(Code::kFailedPrecondition, {.what = "reading a tensor that was never set", .location = location});
   if (size() != 1) {
-    throw Error(Code::kInvalidArgument, {.what = "item() of a tensor with several elements", .location = location,
-                                         .details = {"x: " + to_string(type())}, .fix = "reduce it first, or use to_vector()"});
+    throw Error(Code::kInvalidArgument, {.what = "item() of a tensor with several elements",
+                                         .location = location,
+                                         .details = {"x: " + to_string(type())},
+                                         .fix = "reduce it first, or use to_vector()"});
   }
   const void* at = raw();
   return visit_dtype(dtype(), [at](auto kind) -> double {
     using T = decltype(kind);
-    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) return to_float(*static_cast<const T*>(at));
-    else return static_cast<double>(*static_cast<const T*>(at));
+    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+      return to_float(*static_cast<const T*>(at));
+    else
+      return static_cast<double>(*static_cast<const T*>(at));
   });
 }
 

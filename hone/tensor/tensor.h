@@ -20,8 +20,8 @@ namespace hone {
 class Tensor;
 class Index;
 
-/// How elements lie in the buffer. Dense row-major, but for two cases that never leave Hone's own hands: a broadcast (stride 0)
-/// and a borrowed image with padded rows. Ops that cannot read strides get a packed copy.
+/// How elements lie in the buffer. Dense row-major, but for two cases that never leave Hone's own hands: a broadcast
+/// (stride 0) and a borrowed image with padded rows. Ops that cannot read strides get a packed copy.
 struct Layout {
   bool dense = true;
   Ints strides;  ///< in elements, one per axis; only if !dense
@@ -38,12 +38,12 @@ struct TensorImpl : RefCounted<TensorImpl> {
 };
 
 struct BorrowOptions {
-  size_t row_bytes = 0;             ///< distance between rows (the last two axes, or three for a channel axis); 0 = dense
+  size_t row_bytes = 0;  ///< distance between rows (the last two axes, or three for a channel axis); 0 = dense
   std::function<void()> deleter{};  ///< runs when the last tensor lets go
 };
 
-/// A reference to an n-dimensional array: copying a Tensor copies the handle. Elements never change once an op has made them.
-/// Thread-safe to read and copy from several threads.
+/// A reference to an n-dimensional array: copying a Tensor copies the handle. Elements never change once an op has made
+/// them. Thread-safe to read and copy from several threads.
 class Tensor {
  public:
   /// No tensor; defined() is false.
@@ -70,12 +70,14 @@ class Tensor {
   /// A vector of the values: Tensor::of<float>({1, 2, 3}).
   template <class T>
   static Tensor of(std::initializer_list<T> values, Location location = Location::current()) {
-    return from(std::span<const T>(values.begin(), values.size()), Shape{static_cast<int64_t>(values.size())}, location);
+    return from(std::span<const T>(values.begin(), values.size()), Shape{static_cast<int64_t>(values.size())},
+                location);
   }
   /// Uninitialised memory of cpu(). Error kInvalidArgument for a symbolic or overflowing shape.
   static Tensor empty(const TensorType& type, Location location = Location::current());
   /// The caller's memory without copy. The memory must stay valid and unchanged until the deleter runs.
-  static Tensor borrow(const void* data, const Shape& shape, DType dtype, BorrowOptions options = {}, Location location = Location::current());
+  static Tensor borrow(const void* data, const Shape& shape, DType dtype, BorrowOptions options = {},
+                       Location location = Location::current());
 
   bool defined() const { return static_cast<bool>(impl_); }
   const TensorType& type() const { return impl_->type; }
@@ -90,7 +92,8 @@ class Tensor {
   uint64_t id() const { return impl_->id; }
   const Layout& layout() const { return impl_->layout; }
 
-  /// Elements in row-major order (a broadcast or padded tensor is packed first). Error kInvalidArgument for another dtype.
+  /// Elements in row-major order (a broadcast or padded tensor is packed first). Error kInvalidArgument for another
+  /// dtype.
   template <class T>
   std::span<const T> data(Location location = Location::current()) const {
     check_dtype(dtype_of<T>(), location);
@@ -105,8 +108,10 @@ class Tensor {
   template <class T>
   T item(Location location = Location::current()) const {
     const double value = scalar(location);
-    if constexpr (std::is_integral_v<T> && sizeof(T) == 8) return static_cast<T>(scalar_i64(location));
-    else return static_cast<T>(value);
+    if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
+      return static_cast<T>(scalar_i64(location));
+    else
+      return static_cast<T>(value);
   }
   /// Bytes of the elements, packed.
   const void* raw() const;
@@ -126,7 +131,9 @@ class Tensor {
   /// Writable elements of a tensor this caller just made and shares with nobody.
   std::byte* mutable_bytes() const { return impl_->buffer->data() + impl_->offset; }
   /// True if no other handle and no other tensor sees these elements.
-  bool exclusive() const { return impl_->unique() && impl_->buffer->unique() && !impl_->buffer->borrowed() && impl_->layout.dense; }
+  bool exclusive() const {
+    return impl_->unique() && impl_->buffer->unique() && !impl_->buffer->borrowed() && impl_->layout.dense;
+  }
 
  private:
   static Tensor copy_in(const void* data, size_t count, const TensorType& type, Location location);
@@ -142,7 +149,9 @@ struct Slice {
   std::optional<int64_t> start, stop;
   int64_t step = 1;
 };
-inline Slice slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) { return {start, stop, step}; }
+inline Slice slice(std::optional<int64_t> start = {}, std::optional<int64_t> stop = {}, int64_t step = 1) {
+  return {start, stop, step};
+}
 struct Ellipsis {};
 inline constexpr Ellipsis ellipsis{};
 struct NewAxis {};
@@ -154,29 +163,35 @@ class Index {
   enum class Kind : uint8_t { Number, Slice, Ellipsis, NewAxis };
   template <class T>
     requires std::is_integral_v<T>
-  Index(T number, Location l = Location::current()) : kind(Kind::Number), number(static_cast<int64_t>(number)), location(l) {}  // NOLINT
-  Index(hone::Slice s, Location l = Location::current()) : kind(Kind::Slice), slice(s), location(l) {}                          // NOLINT
-  Index(hone::Ellipsis, Location l = Location::current()) : kind(Kind::Ellipsis), location(l) {}                                // NOLINT
-  Index(hone::NewAxis, Location l = Location::current()) : kind(Kind::NewAxis), location(l) {}                                  // NOLINT
+  Index(T number, Location l = Location::current())
+      : kind(Kind::Number), number(static_cast<int64_t>(number)), location(l) {}                        // NOLINT
+  Index(hone::Slice s, Location l = Location::current()) : kind(Kind::Slice), slice(s), location(l) {}  // NOLINT
+  Index(hone::Ellipsis, Location l = Location::current()) : kind(Kind::Ellipsis), location(l) {}        // NOLINT
+  Index(hone::NewAxis, Location l = Location::current()) : kind(Kind::NewAxis), location(l) {}          // NOLINT
   Kind kind;
   int64_t number = 0;
   hone::Slice slice;
   Location location;
 };
 
-/// An argument of an op: a Tensor (anything convertible to one, as Variable), or a C++ number, which takes the other operand's dtype.
-/// Captures the caller's line.
+/// An argument of an op: a Tensor (anything convertible to one, as Variable), or a C++ number, which takes the other
+/// operand's dtype. Captures the caller's line.
 class Operand {
  public:
-  Operand(const Tensor& tensor, Location l = Location::current()) : tensor(tensor), location(l) {}             // NOLINT
-  Operand(Tensor&& tensor, Location l = Location::current()) : tensor(std::move(tensor)), location(l) {}       // NOLINT
+  Operand(const Tensor& tensor, Location l = Location::current()) : tensor(tensor), location(l) {}        // NOLINT
+  Operand(Tensor&& tensor, Location l = Location::current()) : tensor(std::move(tensor)), location(l) {}  // NOLINT
   template <class T>
     requires(!std::is_arithmetic_v<T> && !std::is_same_v<T, Tensor> && std::is_convertible_v<const T&, Tensor>)
   Operand(const T& value, Location l = Location::current()) : tensor(value), location(l) {}  // NOLINT
   template <class T>
     requires std::is_arithmetic_v<T>
   Operand(T value, Location l = Location::current())  // NOLINT
-      : scalar(static_cast<double>(value)), integer(static_cast<int64_t>(value)), kind(std::is_same_v<T, bool> ? Bool : std::is_integral_v<T> ? Integer : Float), location(l) {}
+      : scalar(static_cast<double>(value)),
+        integer(static_cast<int64_t>(value)),
+        kind(std::is_same_v<T, bool> ? Bool
+             : std::is_integral_v<T> ? Integer
+                                     : Float),
+        location(l) {}
   bool is_scalar() const { return kind != None; }
 
   Tensor tensor;

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "hone/base/error.h"
-#include "hone/function/tape.h"
 #include "hone/formats/json.h"
 #include "hone/formats/safetensors.h"
+#include "hone/function/tape.h"
 #include "hone/ops/creation.h"
 #include "hone/train/model_state.h"
 #include "hone/train/sequential.h"
@@ -19,7 +19,9 @@ constexpr std::string_view kOptimizer = "optimizer/";
 constexpr const char* kDescription = "hone.bundle";
 
 [[noreturn]] void damaged(const std::string& path, const std::string& why) {
-  throw Error(Code::kDataLoss, {.what = "damaged model bundle", .details = {"file: " + path, why}, .fix = "restore the file, or train the model again"});
+  throw Error(Code::kDataLoss, {.what = "damaged model bundle",
+                                .details = {"file: " + path, why},
+                                .fix = "restore the file, or train the model again"});
 }
 
 Config type_config(const TensorType& type) {
@@ -57,7 +59,8 @@ Preprocessing preprocessing_from(const Config& config) {
   if (const Config* channels = config.find("channels")) p.channels = channels->as_integer("preprocessing.channels");
   if (const Config* size = config.find("size")) {
     p.size.emplace();
-    for (const Config& extent : size->as_array("preprocessing.size")) p.size->push_back(extent.as_integer("preprocessing.size"));
+    for (const Config& extent : size->as_array("preprocessing.size"))
+      p.size->push_back(extent.as_integer("preprocessing.size"));
   }
   return p;
 }
@@ -73,7 +76,8 @@ std::vector<Layer> layers_from(const Config& config, const std::string& path) {
   const Config* items = config.find("layers");
   if (!items) damaged(path, "the model has no layers");
   std::vector<Layer> layers;
-  for (const Config& item : items->as_array("layers")) layers.push_back(layer_from_config(item, fmt::format("layers[{}]", layers.size())));
+  for (const Config& item : items->as_array("layers"))
+    layers.push_back(layer_from_config(item, fmt::format("layers[{}]", layers.size())));
   return layers;
 }
 
@@ -95,7 +99,8 @@ std::string describe(const Model& model, const CompileOptions& compile) {
 using Arrays = std::map<std::string, Tensor, std::less<>>;
 
 // Assigns arrays to variables; reports all that does not fit at once.
-void assign(const std::vector<std::pair<std::string, Variable>>& variables, std::string_view prefix, Arrays& arrays, const std::string& path) {
+void assign(const std::vector<std::pair<std::string, Variable>>& variables, std::string_view prefix, Arrays& arrays,
+            const std::string& path) {
   std::vector<std::string> problems;
   std::vector<std::pair<Variable, Tensor>> found;
   for (const auto& [name, variable] : variables) {
@@ -105,7 +110,8 @@ void assign(const std::vector<std::pair<std::string, Variable>>& variables, std:
       continue;
     }
     if (!(at->second.type() == variable.type())) {
-      problems.push_back(fmt::format("{}: the file has {}, the model {}", name, to_string(at->second.type()), to_string(variable.type())));
+      problems.push_back(fmt::format("{}: the file has {}, the model {}", name, to_string(at->second.type()),
+                                     to_string(variable.type())));
     }
     found.emplace_back(variable, at->second);
     arrays.erase(at);
@@ -115,7 +121,9 @@ void assign(const std::vector<std::pair<std::string, Variable>>& variables, std:
     return;
   }
   problems.insert(problems.begin(), "file: " + path);
-  throw Error(Code::kInvalidArgument, {.what = "weights do not fit the model", .details = std::move(problems), .fix = "load them into the architecture that saved them"});
+  throw Error(Code::kInvalidArgument, {.what = "weights do not fit the model",
+                                       .details = std::move(problems),
+                                       .fix = "load them into the architecture that saved them"});
 }
 
 Arrays arrays_of(const formats::SafeTensors& file) {
@@ -135,13 +143,15 @@ void build_variables(Model& model) {
 void Model::save(const std::string& path, Location location) const {
   const auto variables = named_variables();
   if (input_type().shape.rank() == 0) {
-    throw Error(Code::kFailedPrecondition, {.what = "the model was never called: there are no weights to save", .location = location,
+    throw Error(Code::kFailedPrecondition, {.what = "the model was never called: there are no weights to save",
+                                            .location = location,
                                             .fix = "train it, or call set_input_type and the model once"});
   }
   formats::NamedTensors tensors;
   for (const auto& [name, variable] : variables) tensors.emplace_back(name, variable.value());
   if (state_->compiled) {
-    for (const auto& [name, variable] : state_->compile.optimizer.named_variables()) tensors.emplace_back(std::string(kOptimizer) + name, variable.value());
+    for (const auto& [name, variable] : state_->compile.optimizer.named_variables())
+      tensors.emplace_back(std::string(kOptimizer) + name, variable.value());
   }
   formats::write_safetensors(path, tensors, {{"format", "hone"}, {kDescription, describe(*this, state_->compile)}});
 }
@@ -154,31 +164,41 @@ Model Model::load(const std::string& path, Location location) {
     if (key == kDescription) text = &value;
   }
   if (!text) {
-    throw Error(Code::kUnsupported, {.what = "this safetensors file is no model bundle", .location = location, .details = {"file: " + path, "its metadata has no entry " + std::string(kDescription)},
-                                     .fix = "build the model in code and call load_weights"});
+    throw Error(Code::kUnsupported,
+                {.what = "this safetensors file is no model bundle",
+                 .location = location,
+                 .details = {"file: " + path, "its metadata has no entry " + std::string(kDescription)},
+                 .fix = "build the model in code and call load_weights"});
   }
   const Config description = formats::parse_json(*text, path);
-  const Config *version = description.find("version"), *architecture = description.find("model"), *input = description.find("input");
+  const Config *version = description.find("version"), *architecture = description.find("model"),
+               *input = description.find("input");
   if (!version || !architecture || !input) damaged(path, "the description lacks version, model or input");
   if (version->as_integer("version") > kVersion) {
-    throw Error(Code::kUnsupported, {.what = fmt::format("bundle version {} is newer than this Hone reads", version->as_integer()), .details = {"file: " + path, fmt::format("expected: at most {}", kVersion)},
-                                     .fix = "update Hone"});
+    throw Error(Code::kUnsupported,
+                {.what = fmt::format("bundle version {} is newer than this Hone reads", version->as_integer()),
+                 .details = {"file: " + path, fmt::format("expected: at most {}", kVersion)},
+                 .fix = "update Hone"});
   }
   Model model(layer_from_config(*architecture, "model"));
   model.set_input_type(type_from(*input, path));
-  if (const Config* preprocessing = description.find("preprocessing")) model.set_preprocessing(preprocessing_from(*preprocessing));
+  if (const Config* preprocessing = description.find("preprocessing"))
+    model.set_preprocessing(preprocessing_from(*preprocessing));
   if (const Config* names = description.find("class_names")) {
-    for (const Config& item : names->as_array("class_names")) model.state_->class_names.push_back(item.as_string("class_names"));
+    for (const Config& item : names->as_array("class_names"))
+      model.state_->class_names.push_back(item.as_string("class_names"));
   }
   build_variables(model);
   Arrays arrays = arrays_of(file);
   assign(model.named_variables(), "", arrays, path);
   if (const Config* compiled = description.find("compile")) {
     CompileOptions options;
-    if (const Config* optimizer = compiled->find("optimizer")) options.optimizer = optim::optimizer_from_config(*optimizer, "optimizer");
+    if (const Config* optimizer = compiled->find("optimizer"))
+      options.optimizer = optim::optimizer_from_config(*optimizer, "optimizer");
     if (const Config* loss = compiled->find("loss")) options.loss = loss_from_config(*loss, "loss");
     if (const Config* metrics = compiled->find("metrics")) {
-      for (const Config& metric : metrics->as_array("metrics")) options.metrics.push_back(metric_from_config(metric, "metric"));
+      for (const Config& metric : metrics->as_array("metrics"))
+        options.metrics.push_back(metric_from_config(metric, "metric"));
     }
     model.compile(options);
     if (!arrays.empty()) {
@@ -191,7 +211,9 @@ Model Model::load(const std::string& path, Location location) {
 
 void Model::load_weights(const std::string& path, Location location) {
   if (!built()) {
-    throw Error(Code::kFailedPrecondition, {.what = "the model has no variables yet", .location = location, .fix = "call it once on an example, then load the weights"});
+    throw Error(Code::kFailedPrecondition, {.what = "the model has no variables yet",
+                                            .location = location,
+                                            .fix = "call it once on an example, then load the weights"});
   }
   const formats::SafeTensors file = formats::read_safetensors(path);
   Arrays arrays = arrays_of(file);
@@ -202,7 +224,8 @@ void Model::load_weights(const std::string& path, Location location) {
   }
   if (left.empty()) return;
   left.insert(left.begin(), "file: " + path);
-  throw Error(Code::kInvalidArgument, {.what = "the file has weights that the model lacks", .location = location, .details = std::move(left)});
+  throw Error(Code::kInvalidArgument,
+              {.what = "the file has weights that the model lacks", .location = location, .details = std::move(left)});
 }
 
 }  // namespace hone::nn

@@ -39,7 +39,8 @@ bool prefers_larger(const ModelCheckpointOptions& options) {
   if (options.mode == "max") return true;
   if (options.mode == "min") return false;
   if (options.mode != "auto") {
-    throw Error(Code::kInvalidArgument, fmt::format("ModelCheckpoint: no mode is named '{}'", options.mode), "use auto, min or max");
+    throw Error(Code::kInvalidArgument, fmt::format("ModelCheckpoint: no mode is named '{}'", options.mode),
+                "use auto, min or max");
   }
   for (const char* part : {"acc", "auc", "precision", "recall", "f1"}) {
     if (options.monitor.find(part) != std::string::npos) return true;
@@ -49,7 +50,8 @@ bool prefers_larger(const ModelCheckpointOptions& options) {
 
 class FunctionCallback final : public Callback {
  public:
-  FunctionCallback(std::function<void(Model&, FitState&, const Logs&)> epoch, std::function<void(Model&, FitState&, const Logs&)> batch)
+  FunctionCallback(std::function<void(Model&, FitState&, const Logs&)> epoch,
+                   std::function<void(Model&, FitState&, const Logs&)> batch)
       : epoch_(std::move(epoch)), batch_(std::move(batch)) {}
   void on_epoch_end(Model& model, FitState& state, const Logs& logs) override {
     if (epoch_) epoch_(model, state, logs);
@@ -69,29 +71,35 @@ std::vector<double> History::series(std::string_view name) const {
   std::vector<double> values;
   for (const Logs& epoch : logs) {
     const double* value = epoch.find(name);
-    if (!value) throw Error(Code::kNotFound, fmt::format("history has no series '{}'", name), "it has: " + names_of(epoch));
+    if (!value)
+      throw Error(Code::kNotFound, fmt::format("history has no series '{}'", name), "it has: " + names_of(epoch));
     values.push_back(*value);
   }
   return values;
 }
 
 ModelCheckpoint::ModelCheckpoint(std::string filepath, ModelCheckpointOptions options)
-    : filepath_(std::move(filepath)), options_(std::move(options)), larger_is_better_(prefers_larger(options_)),
+    : filepath_(std::move(filepath)),
+      options_(std::move(options)),
+      larger_is_better_(prefers_larger(options_)),
       best_(std::numeric_limits<double>::quiet_NaN()) {}
 
 void ModelCheckpoint::on_epoch_end(Model& model, FitState& state, const Logs& logs) {
   if (options_.save_best_only) {
     const double* value = logs.find(options_.monitor);
     if (!value) {
-      throw Error(Code::kInvalidArgument, fmt::format("ModelCheckpoint monitors '{}', which this run does not report", options_.monitor),
+      throw Error(Code::kInvalidArgument,
+                  fmt::format("ModelCheckpoint monitors '{}', which this run does not report", options_.monitor),
                   "monitor one of: " + names_of(logs));
     }
-    const bool better = !std::isnan(*value) && (std::isnan(best_) || (larger_is_better_ ? *value > best_ : *value < best_));
+    const bool better =
+        !std::isnan(*value) && (std::isnan(best_) || (larger_is_better_ ? *value > best_ : *value < best_));
     if (!better) return;
     best_ = *value;
   }
   std::string path = filepath_;
-  if (const auto at = path.find("{epoch}"); at != std::string::npos) path.replace(at, 7, std::to_string(state.epoch + 1));
+  if (const auto at = path.find("{epoch}"); at != std::string::npos)
+    path.replace(at, 7, std::to_string(state.epoch + 1));
   model.save(path);
   saved_.push_back(state.epoch);
 }

@@ -66,8 +66,8 @@ struct ModelCheckpointOptions {
   bool save_best_only = false;
   std::string mode = "auto";  ///< "min", "max"; auto: max for names with acc, auc, precision, recall or f1
 };
-/// Saves the whole model after each epoch (with save_best_only: when `monitor` improved; NaN never does). "{epoch}" in the path becomes the
-/// epoch, from 1. Error kInvalidArgument names the logs if `monitor` is none of them.
+/// Saves the whole model after each epoch (with save_best_only: when `monitor` improved; NaN never does). "{epoch}" in
+/// the path becomes the epoch, from 1. Error kInvalidArgument names the logs if `monitor` is none of them.
 class ModelCheckpoint : public Callback {
  public:
   explicit ModelCheckpoint(std::string filepath, ModelCheckpointOptions options = {});

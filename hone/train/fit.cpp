@@ -25,14 +25,18 @@ struct Trainer {
 
   void check_compiled() const {
     if (state.compiled && state.compile.loss.defined()) return;
-    throw Error(Code::kFailedPrecondition, {.what = "the model has no loss yet", .location = location,
+    throw Error(Code::kFailedPrecondition, {.what = "the model has no loss yet",
+                                            .location = location,
                                             .fix = "call compile({.optimizer = ..., .loss = ...}) first"});
   }
 
   void check_batch(const std::vector<Tensor>& batch, size_t parts) const {
     if (batch.size() >= parts && batch[0].rank() > 0) return;
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("a batch of {} tensors; {} are needed", batch.size(), parts), .location = location,
-                                         .fix = parts > 1 ? "give a dataset of {x, y}, in batches: .batch(128)" : "batch the dataset: .batch(128)"});
+    throw Error(
+        Code::kInvalidArgument,
+        {.what = fmt::format("a batch of {} tensors; {} are needed", batch.size(), parts),
+         .location = location,
+         .fix = parts > 1 ? "give a dataset of {x, y}, in batches: .batch(128)" : "batch the dataset: .batch(128)"});
   }
 
   // Labels are read on the host before they index anything: a wrong one must not become a silent NaN.
@@ -99,7 +103,8 @@ struct Trainer {
       ++done;
       if (interrupted()) break;
     }
-    if (done == 0) throw Error(Code::kInvalidArgument, {.what = "the dataset to evaluate is empty", .location = location});
+    if (done == 0)
+      throw Error(Code::kInvalidArgument, {.what = "the dataset to evaluate is empty", .location = location});
     return results(prefix);
   }
 };
@@ -108,10 +113,13 @@ namespace {
 
 // Rows of x and y in batches, shuffled anew for each pass.
 DataSource tensor_source(const Tensor& x, const Tensor& y, int64_t batch_size, bool shuffle, Location location) {
-  if (batch_size < 1) throw Error(Code::kInvalidArgument, {.what = fmt::format("batch_size must be >= 1, got {}", batch_size), .location = location});
+  if (batch_size < 1)
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("batch_size must be >= 1, got {}", batch_size), .location = location});
   const int64_t n = x.rank() > 0 ? x.dim(0) : 0;
   if (y.defined() && (y.rank() == 0 || y.dim(0) != n)) {
-    throw Error(Code::kInvalidArgument, {.what = "x and y have different numbers of examples", .location = location,
+    throw Error(Code::kInvalidArgument, {.what = "x and y have different numbers of examples",
+                                         .location = location,
                                          .details = {"x: " + to_string(x.type()) + "   y: " + to_string(y.type())}});
   }
   const int64_t batches = (n + batch_size - 1) / batch_size;
@@ -131,7 +139,8 @@ DataSource tensor_source(const Tensor& x, const Tensor& y, int64_t batch_size, b
           const int64_t end = std::min(n, at + batch_size);
           batch.clear();
           if (shuffle) {
-            const Tensor rows = Tensor::from(std::span<const int64_t>(order->data() + at, static_cast<size_t>(end - at)), {end - at});
+            const Tensor rows =
+                Tensor::from(std::span<const int64_t>(order->data() + at, static_cast<size_t>(end - at)), {end - at});
             batch.push_back(take(x, rows, 0));
             if (y.defined()) batch.push_back(take(y, rows, 0));
           } else {
@@ -150,19 +159,23 @@ DataSource tensor_source(const Tensor& x, const Tensor& y, int64_t batch_size, b
 History Model::fit(const DataSource& data, const FitOptions& options, Location location) {
   Trainer trainer{*this, *state_, location};
   trainer.check_compiled();
-  if (options.epochs < 1) throw Error(Code::kInvalidArgument, {.what = fmt::format("epochs must be >= 1, got {}", options.epochs), .location = location});
+  if (options.epochs < 1)
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("epochs must be >= 1, got {}", options.epochs), .location = location});
   state_->preprocessing = options.preprocessing;
   if (!options.class_names.empty() || !data.class_names().empty()) {
     state_->class_names = options.class_names.empty() ? data.class_names() : options.class_names;
   }
   Callbacks callbacks = options.callbacks;
   if (options.verbose > 0) callbacks.push_back(progress_bar());
-  FitState fit{.epochs = options.epochs, .steps = options.steps_per_epoch >= 0 ? options.steps_per_epoch : data.batches()};
+  FitState fit{.epochs = options.epochs,
+               .steps = options.steps_per_epoch >= 0 ? options.steps_per_epoch : data.batches()};
   if (fit.steps > 0) state_->compile.optimizer.set_total_steps(fit.steps * options.epochs);
   History history;
   for (const auto& callback : callbacks) callback->on_train_begin(*this, fit);
 
-  for (fit.epoch = options.initial_epoch; fit.epoch < options.epochs && !fit.stop && !history.interrupted; ++fit.epoch) {
+  for (fit.epoch = options.initial_epoch; fit.epoch < options.epochs && !fit.stop && !history.interrupted;
+       ++fit.epoch) {
     const auto start = std::chrono::steady_clock::now();
     trainer.reset();
     for (const auto& callback : callbacks) callback->on_epoch_begin(*this, fit);
@@ -188,7 +201,8 @@ History Model::fit(const DataSource& data, const FitOptions& options, Location l
     fit.steps = done;
     Logs logs = trainer.results("");
     if (options.validation_data.defined() && (fit.epoch + 1) % options.validation_freq == 0) {
-      for (const auto& [name, value] : trainer.evaluate(options.validation_data, options.validation_steps, "val_")) logs.set(name, value);
+      for (const auto& [name, value] : trainer.evaluate(options.validation_data, options.validation_steps, "val_"))
+        logs.set(name, value);
     }
     history.epochs.push_back(fit.epoch);
     history.logs.push_back(logs);
@@ -223,7 +237,8 @@ Tensor Model::predict(const DataSource& data, Location location) {
     trainer.check_batch(batch, 1);
     outputs.push_back(trainer.forward(batch[0], false));
   }
-  if (outputs.empty()) throw Error(Code::kInvalidArgument, {.what = "nothing to predict: the dataset is empty", .location = location});
+  if (outputs.empty())
+    throw Error(Code::kInvalidArgument, {.what = "nothing to predict: the dataset is empty", .location = location});
   return outputs.size() == 1 ? outputs[0] : concatenate(outputs, 0, location);
 }
 Tensor Model::predict(const Tensor& x, int64_t batch_size, Location location) {

@@ -82,7 +82,8 @@ void Model::set_class_names(std::vector<std::string> names) { state_->class_name
 
 std::string Model::summary() const {
   if (input_type().shape.rank() == 0) {
-    throw Error(Code::kFailedPrecondition, "summary needs the input's shape", "call the model's fit first, or set_input_type({f32, {1, 28, 28, 1}})");
+    throw Error(Code::kFailedPrecondition, "summary needs the input's shape",
+                "call the model's fit first, or set_input_type({f32, {1, 28, 28, 1}})");
   }
   struct Row {
     std::string layer, output, parameters, multiply_adds;
@@ -95,8 +96,8 @@ std::string Model::summary() const {
     CostCounter counter;
     const Tensor output = layer(input);
     total += counter.total;
-    rows.push_back({fmt::format("{} ({})", layer.name(), layer.module().type()), shape_of(output.type()), with_separators(layer.parameters()),
-                    with_separators(static_cast<int64_t>(counter.total))});
+    rows.push_back({fmt::format("{} ({})", layer.name(), layer.module().type()), shape_of(output.type()),
+                    with_separators(layer.parameters()), with_separators(static_cast<int64_t>(counter.total))});
     return output;
   };
   if (dynamic_cast<SequentialModule*>(&module())) {
@@ -112,13 +113,15 @@ std::string Model::summary() const {
   }
   std::string text;
   for (const Row& row : rows) {
-    text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>13}\n", row.layer, widths[0], row.output, widths[1], row.parameters, widths[2], row.multiply_adds);
+    text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>13}\n", row.layer, widths[0], row.output, widths[1], row.parameters,
+                        widths[2], row.multiply_adds);
     if (&row == &rows.front()) text += std::string(widths[0] + widths[1] + widths[2] + 19, '-') + "\n";
   }
   int64_t trainable = 0;
   for (const Variable& variable : trainable_variables()) trainable += variable.size();
-  text += fmt::format("total: {} parameters ({} trainable), {} multiply-adds an example\n", with_separators(parameters()), with_separators(trainable),
-                      with_separators(static_cast<int64_t>(total)));
+  text +=
+      fmt::format("total: {} parameters ({} trainable), {} multiply-adds an example\n", with_separators(parameters()),
+                  with_separators(trainable), with_separators(static_cast<int64_t>(total)));
   return text;
 }
 

@@ -24,9 +24,9 @@ struct CompileOptions {
 
 /// How raw input becomes what the model was trained on; kept in the bundle so that `predict` sees the same.
 struct Preprocessing {
-  double rescale = 1;                   ///< f32 = pixel * rescale
-  std::optional<Ints> size{};           ///< {height, width}; default: the model's input
-  int64_t channels = 0;                 ///< 0: the model's input
+  double rescale = 1;          ///< f32 = pixel * rescale
+  std::optional<Ints> size{};  ///< {height, width}; default: the model's input
+  int64_t channels = 0;        ///< 0: the model's input
   friend bool operator==(const Preprocessing&, const Preprocessing&) = default;
 };
 
@@ -58,23 +58,28 @@ class Model : public Layer {
   explicit Model(const Layer& layer);
 
   void compile(CompileOptions options);
-  /// Trains on batches {x, y[, sample_weight]}. Errors: kFailedPrecondition before compile, kInvalidArgument for labels out of range or
-  /// NaN, for an empty dataset; kNumerical never: a NaN loss is reported, not hidden. Stops after a step when interrupted().
+  /// Trains on batches {x, y[, sample_weight]}. Errors: kFailedPrecondition before compile, kInvalidArgument for labels
+  /// out of range or NaN, for an empty dataset; kNumerical never: a NaN loss is reported, not hidden. Stops after a
+  /// step when interrupted().
   History fit(const DataSource& data, const FitOptions& options = {}, Location location = Location::current());
-  History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {}, Location location = Location::current());
+  History fit(const Tensor& x, const Tensor& y, const FitOptions& options = {},
+              Location location = Location::current());
   /// Loss and metrics over the data.
   Logs evaluate(const DataSource& data, const EvaluateOptions& options = {}, Location location = Location::current());
-  Logs evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options = {}, Location location = Location::current());
+  Logs evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options = {},
+                Location location = Location::current());
   /// Outputs for all examples, in inference mode; records nothing.
   Tensor predict(const DataSource& data, Location location = Location::current());
   Tensor predict(const Tensor& x, int64_t batch_size = 256, Location location = Location::current());
   /// One step on one batch; the logs of this batch.
-  Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {}, Location location = Location::current());
+  Logs train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sample_weight = {},
+                      Location location = Location::current());
 
-  /// Writes architecture, weights, optimizer state, input specification, preprocessing and class names as one file (a safetensors file
-  /// whose metadata holds the description). The old file stays until the new one is whole.
+  /// Writes architecture, weights, optimizer state, input specification, preprocessing and class names as one file (a
+  /// safetensors file whose metadata holds the description). The old file stays until the new one is whole.
   void save(const std::string& path, Location location = Location::current()) const;
-  /// Error kDataLoss names file and place for a damaged one, kNotFound for a missing one, kUnsupported for one of a later version.
+  /// Error kDataLoss names file and place for a damaged one, kNotFound for a missing one, kUnsupported for one of a
+  /// later version.
   static Model load(const std::string& path, Location location = Location::current());
   /// Weights alone, by name. Error kInvalidArgument lists names that are missing, left over or of another shape.
   void load_weights(const std::string& path, Location location = Location::current());

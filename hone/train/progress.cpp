@@ -20,7 +20,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 std::string duration(double seconds) {
   if (seconds < 60) return fmt::format("{:.1f}s", seconds);
   const auto whole = static_cast<int64_t>(seconds);
-  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60) : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 std::string values(const Logs& logs) {
@@ -36,7 +37,8 @@ int columns() {
 
 bool unicode() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    if (const char* value = std::getenv(name); value && *value) return std::string_view(value).find("UTF-8") != std::string_view::npos;
+    if (const char* value = std::getenv(name); value && *value)
+      return std::string_view(value).find("UTF-8") != std::string_view::npos;
   }
   return false;
 }
@@ -61,8 +63,9 @@ class ProgressBar final : public Callback {
   }
   void on_epoch_end(Model&, FitState& state, const Logs& logs) override {
     const double elapsed = seconds_since(start_);
-    const std::string line = fmt::format("epoch {}/{}  {}  {:.0f} examples/s{}", state.epoch + 1, state.epochs, duration(elapsed),
-                                         static_cast<double>(examples_) / std::max(elapsed, 1e-9), values(logs));
+    const std::string line =
+        fmt::format("epoch {}/{}  {}  {:.0f} examples/s{}", state.epoch + 1, state.epochs, duration(elapsed),
+                    static_cast<double>(examples_) / std::max(elapsed, 1e-9), values(logs));
     std::fprintf(stderr, "%s%s\n", terminal_ ? "\r\x1b[K" : "", line.c_str());
     std::fflush(stderr);
   }
@@ -89,8 +92,9 @@ class ProgressBar final : public Callback {
     std::fflush(stderr);
   }
   void heartbeat(const FitState& state, const Logs& logs) const {
-    std::fprintf(stderr, "epoch %lld/%lld  step %lld%s  %s%s\n", static_cast<long long>(state.epoch + 1), static_cast<long long>(state.epochs),
-                 static_cast<long long>(state.step + 1), state.steps > 0 ? fmt::format("/{}", state.steps).c_str() : "",
+    std::fprintf(stderr, "epoch %lld/%lld  step %lld%s  %s%s\n", static_cast<long long>(state.epoch + 1),
+                 static_cast<long long>(state.epochs), static_cast<long long>(state.step + 1),
+                 state.steps > 0 ? fmt::format("/{}", state.steps).c_str() : "",
                  duration(seconds_since(start_)).c_str(), values(logs).c_str());
     std::fflush(stderr);
   }

@@ -27,8 +27,10 @@ class DataSource {
                 batch.clear();
                 auto item = iterator.next();
                 if (!item) return false;
-                if constexpr (sizeof...(T) == 1) batch.push_back(std::move(*item));
-                else std::apply([&](auto&... parts) { (batch.push_back(std::move(parts)), ...); }, *item);
+                if constexpr (sizeof...(T) == 1)
+                  batch.push_back(std::move(*item));
+                else
+                  std::apply([&](auto&... parts) { (batch.push_back(std::move(parts)), ...); }, *item);
                 return true;
               };
             },

@@ -133,8 +133,10 @@ void BoxCopy::normalize(Box box) {
 }
 
 void BoxCopy::run(std::byte* to, const std::byte* from) const {
-  if (inner_ == Inner::Run && outer_ * rows_ == 1) copy_run(to, from, columns_ * item_);
-  else if (outer_ > 0) copy(to, from, {0, outer_ * rows_, 0, columns_});
+  if (inner_ == Inner::Run && outer_ * rows_ == 1)
+    copy_run(to, from, columns_ * item_);
+  else if (outer_ > 0)
+    copy(to, from, {0, outer_ * rows_, 0, columns_});
 }
 
 void BoxCopy::run_parallel(std::byte* to, const std::byte* from) const {

@@ -12,8 +12,8 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kBlock = 1024;    // elements spread at a time
-constexpr int64_t kGrain = 16384;   // elements that are worth a thread
+constexpr int64_t kBlock = 1024;   // elements spread at a time
+constexpr int64_t kGrain = 16384;  // elements that are worth a thread
 
 math::TileFn tile_of(const Op& op, std::span<const Tensor> inputs) {
   const DType dtype = inputs[&op == &ops::select ? 1 : 0].dtype();
@@ -28,7 +28,10 @@ const char* refuses(const KernelQuery& query) {
 class Spreader {
  public:
   Spreader(const Tensor& tensor, const Shape& shape)
-      : base_(tensor.mutable_bytes()), item_(size_of(tensor.dtype())), shape_(shape), strides_(tensor.layout().strides) {
+      : base_(tensor.mutable_bytes()),
+        item_(size_of(tensor.dtype())),
+        shape_(shape),
+        strides_(tensor.layout().strides) {
     uniform_ = std::ranges::all_of(strides_, [](int64_t stride) { return stride == 0; });
   }
   bool uniform() const { return uniform_; }
@@ -48,9 +51,13 @@ class Spreader {
     for (int64_t left = end - begin; left > 0;) {
       const int64_t run = std::min(left, extent - at[last]);
       const std::byte* from = base_ + offset * static_cast<int64_t>(item_);
-      if (step == 1) std::memcpy(to, from, static_cast<size_t>(run) * item_);
-      else if (step == 0) fill_one(to, from, run);
-      else for (int64_t i = 0; i < run; ++i) std::memcpy(to + i * static_cast<int64_t>(item_), from + i * step * static_cast<int64_t>(item_), item_);
+      if (step == 1)
+        std::memcpy(to, from, static_cast<size_t>(run) * item_);
+      else if (step == 0)
+        fill_one(to, from, run);
+      else
+        for (int64_t i = 0; i < run; ++i)
+          std::memcpy(to + i * static_cast<int64_t>(item_), from + i * step * static_cast<int64_t>(item_), item_);
       to += run * static_cast<int64_t>(item_);
       left -= run;
       offset += run * step;
@@ -71,10 +78,14 @@ class Spreader {
       for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
     };
     switch (item_) {
-      case 1: return fill(uint8_t{});
-      case 2: return fill(uint16_t{});
-      case 4: return fill(uint32_t{});
-      default: return fill(uint64_t{});
+      case 1:
+        return fill(uint8_t{});
+      case 2:
+        return fill(uint16_t{});
+      case 4:
+        return fill(uint32_t{});
+      default:
+        return fill(uint64_t{});
     }
   }
 
@@ -134,7 +145,9 @@ void run(const KernelCall& call) {
 
 void install_cpu_elementwise() {
   for (const Op* op : op_table()) {
-    if (op->elementwise >= 0) add_kernels(*op, {{.name = "cpu.elementwise", .refuses = refuses, .run = run, .reads_strides = true, .in_place = true}});
+    if (op->elementwise >= 0)
+      add_kernels(
+          *op, {{.name = "cpu.elementwise", .refuses = refuses, .run = run, .reads_strides = true, .in_place = true}});
   }
 }
 

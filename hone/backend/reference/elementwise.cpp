@@ -23,7 +23,9 @@ math::TileFn tile_of(const Op& op, std::span<const Tensor> inputs) {
   return kRows[op.elementwise].tiles[static_cast<int>(typed.dtype())];
 }
 
-const char* refuses(const KernelQuery& query) { return tile_of(query.op, query.inputs) ? nullptr : "the op does not take this dtype"; }
+const char* refuses(const KernelQuery& query) {
+  return tile_of(query.op, query.inputs) ? nullptr : "the op does not take this dtype";
+}
 
 void run(const KernelCall& call) {
   math::TileArgs args{};

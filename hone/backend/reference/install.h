@@ -1,4 +1,5 @@
-// One function a file: each appends its kernels to the ops' lists, after those of faster back ends. Called by install_defaults().
+// One function a file: each appends its kernels to the ops' lists, after those of faster back ends. Called by
+// install_defaults().
 #pragma once
 
 namespace hone {

@@ -17,13 +17,15 @@ struct MobileNetOptions {
   double alpha = 1;  ///< width multiplier
   int64_t classes = 1000;
 };
-/// Howard et al., 2017: depthwise separable convolutions with batch norm and ReLU6 (w4: alpha 0.5; 1,331,592 parameters).
+/// Howard et al., 2017: depthwise separable convolutions with batch norm and ReLU6 (w4: alpha 0.5; 1,331,592
+/// parameters).
 Sequential mobilenet_v1(MobileNetOptions options = {});
 
 struct GptOptions {
   int64_t vocabulary = 1024, width = 256, layers = 4, heads = 4, context = 128;
 };
-/// Pre-norm transformer with erf GELU and an untied head: token ids [n, t] -> logits [n, t, vocabulary] (w5; 3,717,632 parameters).
+/// Pre-norm transformer with erf GELU and an untied head: token ids [n, t] -> logits [n, t, vocabulary] (w5; 3,717,632
+/// parameters).
 Model gpt(GptOptions options = {});
 
 /// The library's LSTM layer and a dense head (w6 fused): [n, t, d] -> [n, classes].

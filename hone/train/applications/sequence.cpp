@@ -18,15 +18,20 @@ namespace {
 class GptBlock final : public Module {
  public:
   GptBlock(int64_t width, int64_t heads)
-      : heads_(heads), n1_(child("n1", LayerNormalization({.epsilon = 1e-5}))), qkv_(child("qkv", Dense(3 * width))), out_(child("out", Dense(width))),
-        n2_(child("n2", LayerNormalization({.epsilon = 1e-5}))), up_(child("up", Dense(4 * width, {.activation = "gelu"}))),
+      : heads_(heads),
+        n1_(child("n1", LayerNormalization({.epsilon = 1e-5}))),
+        qkv_(child("qkv", Dense(3 * width))),
+        out_(child("out", Dense(width))),
+        n2_(child("n2", LayerNormalization({.epsilon = 1e-5}))),
+        up_(child("up", Dense(4 * width, {.activation = "gelu"}))),
         down_(child("down", Dense(width))) {}
   std::string type() const override { return "GptBlock"; }
   Tensor call(const Tensor& x, const CallOptions&) override {
     const Dim n = x.shape()[0], t = x.shape()[1], d = x.shape()[2];
     const std::vector<Tensor> parts = split(qkv_(n1_(x)), 3, 2);
     const auto by_head = [&](const Tensor& part) { return reshape(part, {n, t, heads_, floor_div(d, heads_)}); };
-    const Tensor attended = scaled_dot_product_attention(by_head(parts[0]), by_head(parts[1]), by_head(parts[2]), {.causal = true});
+    const Tensor attended =
+        scaled_dot_product_attention(by_head(parts[0]), by_head(parts[1]), by_head(parts[2]), {.causal = true});
     const Tensor y = x + out_(reshape(attended, {n, t, d}));
     return y + down_(up_(n2_(y)));
   }
@@ -39,12 +44,15 @@ class GptBlock final : public Module {
 class Gpt final : public Module {
  public:
   explicit Gpt(const GptOptions& o) : options_(o), token_(child("token", Embedding(o.vocabulary, o.width))) {
-    for (int64_t i = 0; i < o.layers; ++i) blocks_.push_back(child(fmt::format("block{}", i), make<GptBlock>(o.width, o.heads)));
+    for (int64_t i = 0; i < o.layers; ++i)
+      blocks_.push_back(child(fmt::format("block{}", i), make<GptBlock>(o.width, o.heads)));
     norm_ = child("norm", LayerNormalization({.epsilon = 1e-5}));
     head_ = child("head", Dense(o.vocabulary));
   }
   std::string type() const override { return "Gpt"; }
-  void build(std::span<const TensorType>) override { position_ = variable("position", {{options_.context, options_.width}, RandomUniform()}); }
+  void build(std::span<const TensorType>) override {
+    position_ = variable("position", {{options_.context, options_.width}, RandomUniform()});
+  }
   Tensor call(const Tensor& ids, const CallOptions& options) override {
     Tensor x = token_(ids) + position_.value()[slice(0, ids.dim(1))];
     for (const Layer& block : blocks_) x = block(x, options);
@@ -61,7 +69,10 @@ class Gpt final : public Module {
 class LstmLoop final : public Module {
  public:
   LstmLoop(int64_t units, int64_t classes)
-      : units_(units), wx_(child("wx", Dense(4 * units))), wh_(child("wh", Dense(4 * units, {.use_bias = false}))), head_(child("head", Dense(classes))) {}
+      : units_(units),
+        wx_(child("wx", Dense(4 * units))),
+        wh_(child("wh", Dense(4 * units, {.use_bias = false}))),
+        head_(child("head", Dense(classes))) {}
   std::string type() const override { return "LstmLoop"; }
   Tensor call(const Tensor& x, const CallOptions&) override {
     Tensor h = zeros({x.shape()[0], units_}), c = h;

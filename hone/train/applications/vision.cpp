@@ -36,8 +36,14 @@ Sequential mlp(int64_t classes, int64_t hidden) {
 }
 
 Sequential lenet(int64_t classes) {
-  return Sequential{Conv2D(6, 5, {.padding = "same", .activation = "relu"}), MaxPooling2D(2), Conv2D(16, 5, {.activation = "relu"}), MaxPooling2D(2),
-                    Flatten(), Dense(120, {.activation = "relu"}), Dense(84, {.activation = "relu"}), Dense(classes)};
+  return Sequential{Conv2D(6, 5, {.padding = "same", .activation = "relu"}),
+                    MaxPooling2D(2),
+                    Conv2D(16, 5, {.activation = "relu"}),
+                    MaxPooling2D(2),
+                    Flatten(),
+                    Dense(120, {.activation = "relu"}),
+                    Dense(84, {.activation = "relu"}),
+                    Dense(classes)};
 }
 
 Sequential resnet20(int64_t classes) {
@@ -55,7 +61,9 @@ Sequential resnet20(int64_t classes) {
 }
 
 Sequential mobilenet_v1(MobileNetOptions options) {
-  const auto width = [&](int64_t channels) { return static_cast<int64_t>(static_cast<double>(channels) * options.alpha); };
+  const auto width = [&](int64_t channels) {
+    return static_cast<int64_t>(static_cast<double>(channels) * options.alpha);
+  };
   std::vector<Layer> layers;
   const auto normalized = [&](const Layer& convolution) {
     layers.push_back(convolution);
@@ -63,8 +71,9 @@ Sequential mobilenet_v1(MobileNetOptions options) {
     layers.push_back(ActivationLayer("relu6"));
   };
   normalized(Conv2D(width(32), 3, {.strides = 2, .padding = "same", .use_bias = false}));
-  constexpr std::pair<int64_t, int64_t> kPlan[] = {{64, 1},  {128, 2}, {128, 1}, {256, 2}, {256, 1},  {512, 2}, {512, 1},
-                                                   {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}};
+  constexpr std::pair<int64_t, int64_t> kPlan[] = {{64, 1},  {128, 2},  {128, 1}, {256, 2}, {256, 1},
+                                                   {512, 2}, {512, 1},  {512, 1}, {512, 1}, {512, 1},
+                                                   {512, 1}, {1024, 2}, {1024, 1}};
   for (const auto& [channels, strides] : kPlan) {
     normalized(DepthwiseConv2D(3, {.strides = strides, .padding = "same", .use_bias = false}));
     normalized(Conv2D(width(channels), 1, {.use_bias = false}));
