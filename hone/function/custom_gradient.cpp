@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "hone/ops/family.h"
 #include "hone/ops/table.h"
 #include "hone/tensor/interpreter.h"
 
@@ -17,6 +18,12 @@ struct BackwardAttrs {
   }
 };
 
+// The cotangent of the value goes to the input, which the value need not depend on: no differences to check it against.
+std::vector<Sample> custom_gradient_samples() {
+  const auto pass = std::make_shared<Backward>([](const Tensor& cotangent) { return std::vector{cotangent}; });
+  return {{.inputs = {{f32, {2, 3}}, {f32, {2, 3}}}, .attrs = Attrs(BackwardAttrs{pass}), .differentiable = false}};
+}
+
 }  // namespace
 
 // Operands: the inputs, then the value; the result is the value.
@@ -25,9 +32,12 @@ constinit const Op ops::custom_gradient = [] {
   op.name = name(OpId::custom_gradient);
   op.index = static_cast<int>(OpId::custom_gradient);
   op.doc = "a value with a gradient of the program's own";
+  op.operands = "x value";
   op.op_class = OpClass::View;
   op.attrs = &attr_type<BackwardAttrs>();
   op.max_inputs = -1;
+  op.cost = family::movement_cost;
+  op.samples = custom_gradient_samples;
   op.infer = [](InferContext& c) { c.out() = c.in(c.inputs() - 1); };
   op.view = [](const Call& call, std::span<const TensorType> types) {
     call.outputs[0] = call.inputs.back().dense().alias(types[0]);

@@ -98,6 +98,7 @@ constinit const Op ops::bitcast_convert =
                        .infer = infer_bitcast,
                        .view = view_bitcast,
                        .samples = bitcast_samples,
+                       .dtypes = kNumbers,
                    });
 
 Tensor cast(Operand x, DType dtype) { return to_tensor(std::move(x), dtype); }
