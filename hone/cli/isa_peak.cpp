@@ -12,6 +12,7 @@ constexpr int kChains = 12;  // latency 4 on two ports needs 8; the registers of
   __m512 sums[kChains];
   for (__m512& sum : sums) sum = y;
   for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
     for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, x, y);
   }
   for (const __m512& sum : sums) out[0] += _mm512_cvtss_f32(sum);
@@ -22,6 +23,7 @@ constexpr int kChains = 12;  // latency 4 on two ports needs 8; the registers of
   __m256 sums[kChains];
   for (__m256& sum : sums) sum = y;
   for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
     for (__m256& sum : sums) sum = _mm256_fmadd_ps(sum, x, y);
   }
   for (const __m256& sum : sums) out[0] += _mm256_cvtss_f32(sum);
@@ -32,6 +34,7 @@ void sse2_rounds(int64_t rounds, float* out) {
   __m128 sums[kChains];
   for (__m128& sum : sums) sum = y;
   for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
     for (__m128& sum : sums) sum = _mm_add_ps(_mm_mul_ps(sum, x), y);
   }
   for (const __m128& sum : sums) out[0] += _mm_cvtss_f32(sum);

@@ -4,6 +4,7 @@
 #include <spng.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,8 @@ Context make_context(int flags) {
   return context;
 }
 
+constexpr unsigned char kSignature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+
 /// Hands a file to libspng and knows how far it has come.
 class Input {
  public:
@@ -50,6 +53,8 @@ class Input {
                    .details = {"file: " + file_.path},
                    .fix = "make the image smaller"});
     }
+    if (std::memcmp(bytes_.data(), kSignature, std::min(sizeof kSignature, bytes_.size())) != 0)
+      file_.damaged(0, "the first bytes are not those of a PNG image");
     file_.damaged(at_, fmt::format("{} (found at or before this byte)", spng_strerror(status)));
   }
   uint64_t left() const { return bytes_.size() - at_; }

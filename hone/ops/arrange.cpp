@@ -60,7 +60,8 @@ std::vector<Tensor> split(Operand x, int64_t parts, int axis) {
          "x: " + to_string(value.type()), "pass a number that divides the extent, or a list of sizes");
   }
   std::vector<Tensor> result(static_cast<size_t>(parts)), inputs{value};
-  Call call{ops::split, AxisAttrs{at}, inputs, result, location};
+  const AxisAttrs attrs{at};
+  Call call{ops::split, attrs, inputs, result, location};
   dispatch(call);
   return result;
 }

@@ -28,6 +28,7 @@ bool view_constant(const Call& call, std::span<const TensorType> types) {
   const auto& attrs = call.attrs.as<ConstantAttrs>();
   const Tensor one = Tensor::empty({attrs.dtype, {}}, call.location);
   std::memcpy(one.mutable_bytes(), &attrs.bits, size_of(attrs.dtype));
+  checked_bytes(types[0], call.location);
   call.outputs[0] = alias_splat(one, types[0]);
   return true;
 }

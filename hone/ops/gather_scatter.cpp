@@ -379,6 +379,8 @@ Tensor scatter_rows(Operand& x, Operand& indices, Operand& updates, Combine comb
 }  // namespace
 
 Tensor gather_along_axis(const Tensor& x, const Tensor& indices, int axis, Location location) {
+  if (indices.shape().elements() == Dim(0))
+    return zeros(indices.shape(), x.dtype(), location);  // also of an empty axis
   const int rank = x.rank();
   GatherAttrs attrs{{}, all_axes(rank), all_axes(rank), rank, {}};
   attrs.slice_sizes.resize(static_cast<size_t>(rank), 1);
@@ -396,6 +398,12 @@ Tensor take(Operand x, Operand indices, int axis) {
   Tensor value = to_tensor(std::move(x));
   const int at = checked_axis(value.shape(), axis, "take", location);
   Tensor rows = checked_indices(std::move(indices), "take");
+  if (rows.shape().elements() == Dim(0)) {  // also of an empty axis
+    Shape none = value.shape();
+    none.erase(static_cast<size_t>(at));
+    for (int i = 0; i < rows.rank(); ++i) none.insert(static_cast<size_t>(at + i), rows.shape()[i]);
+    return zeros(none, value.dtype(), location);
+  }
   rows = from_start(rows, value.shape(), at, location);
   GatherAttrs attrs{{}, {at}, {at}, rows.rank(), value.shape()};
   attrs.slice_sizes[at] = 1;

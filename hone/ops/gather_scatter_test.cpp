@@ -30,7 +30,9 @@ TEST(Take, NegativeCountsFromTheEndAndOutOfRangeClamps) {
   EXPECT_EQ(take(x, Tensor::of<uint64_t>({UINT64_MAX, 1})).to_vector<float>(), (Floats{2, 1}));
 }
 
-TEST(Take, FromAnEmptyAxisIsRefused) {
+TEST(Take, FromAnEmptyAxisIsRefusedUnlessNothingIsTaken) {
+  EXPECT_EQ(take(zeros({2, 0}), zeros({0, 3}, i32), 1).shape(), (Shape{2, 0, 3}));
+  EXPECT_EQ(take_along_axis(zeros({2, 0}), zeros({2, 0}, i32), 1).shape(), (Shape{2, 0}));
   try {
     take(zeros({0, 2}), Tensor::of<int32_t>({0}));
     ADD_FAILURE();

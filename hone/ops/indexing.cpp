@@ -37,7 +37,7 @@ void plan_number(Plan& plan, const Tensor& x, int axis, const Index& index) {
   const Dim n = x.shape()[axis], at = index.number < 0 ? n + index.number : Dim(index.number), rest = n - at - 1;
   if (at.max() < 0 || rest.max() < 0) {
     fail(Code::kOutOfRange, fmt::format("index {} is out of range for axis {}", index.number, axis), x, index.location,
-         n == Dim(0) ? "the axis is empty" : fmt::format("use an index in [-{0}, {0} - 1]", to_string(n)));
+         n == Dim(0) ? "the axis is empty" : fmt::format("use an index in [-{}, {}]", to_string(n), to_string(n - 1)));
   }
   plan.slice.start.push_back(at);
   plan.slice.limit.push_back(at + 1);

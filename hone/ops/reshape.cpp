@@ -143,6 +143,7 @@ bool view_broadcast(const Call& call, std::span<const TensorType> types) {
   for (size_t i = 0; i < dimensions.size(); ++i) {
     if (x.shape()[i] == types[0].shape[dimensions[i]]) strides[dimensions[i]] = from[i];
   }
+  checked_bytes(types[0], call.location);
   call.outputs[0] = alias_strided(x, types[0], strides);
   return true;
 }

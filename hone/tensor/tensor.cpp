@@ -51,23 +51,29 @@ void copy_strided(std::byte*& to, const std::byte* from, const Shape& shape, con
 
 }  // namespace
 
+size_t checked_bytes(const TensorType& type, Location location) {
+  auto bytes = static_cast<__int128>(size_of(type.dtype));
+  bool fits = true;
+  for (Dim d : type.shape) {
+    bytes *= d.number();
+    fits = fits && d.number() >= 0 && bytes <= INT64_MAX / 4;
+  }
+  if (!fits) {
+    throw Error(Code::kInvalidArgument, {.what = "a tensor of " + to_string(type) + " cannot be made",
+                                         .location = location,
+                                         .details = {"extents must be >= 0 and their product must fit in memory"},
+                                         .fix = "check the shape"});
+  }
+  return static_cast<size_t>(bytes);
+}
+
 void TensorImpl::destroy(TensorImpl* impl) {
   impl->~TensorImpl();
   pool_free(impl, sizeof(TensorImpl));
 }
 
 Tensor Tensor::empty(const TensorType& type, Location location) {
-  __int128 bytes = static_cast<__int128>(size_of(type.dtype));
-  for (Dim d : type.shape) {
-    bytes *= d.number();
-    if (bytes < 0 || bytes > INT64_MAX / 4) {
-      throw Error(Code::kInvalidArgument, {.what = "a tensor of " + to_string(type) + " cannot be made",
-                                           .location = location,
-                                           .details = {"extents must be >= 0 and their product must fit in memory"},
-                                           .fix = "check the shape"});
-    }
-  }
-  return Tensor(make_impl(type, cpu().allocate(static_cast<size_t>(bytes)), 0));
+  return Tensor(make_impl(type, cpu().allocate(checked_bytes(type, location)), 0));
 }
 
 Tensor Tensor::copy_in(const void* data, size_t count, const TensorType& type, Location location) {

@@ -27,6 +27,10 @@ struct Layout {
   Ints strides;  ///< in elements, one per axis; only if !dense
 };
 
+/// Bytes of a dense tensor of static shape. Error kInvalidArgument where an extent is negative or the address space too
+/// small.
+size_t checked_bytes(const TensorType& type, Location location);
+
 /// What a handle points to. Allocated from the pool, shared by copies of the handle.
 struct TensorImpl : RefCounted<TensorImpl> {
   TensorType type;

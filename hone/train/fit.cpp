@@ -32,11 +32,14 @@ struct Trainer {
 
   void check_batch(const std::vector<Tensor>& batch, size_t parts) const {
     if (batch.size() >= parts && batch[0].rank() > 0) return;
-    throw Error(
-        Code::kInvalidArgument,
-        {.what = fmt::format("a batch of {} tensors; {} are needed", batch.size(), parts),
-         .location = location,
-         .fix = parts > 1 ? "give a dataset of {x, y}, in batches: .batch(128)" : "batch the dataset: .batch(128)"});
+    const bool scalars = batch.size() >= parts;
+    throw Error(Code::kInvalidArgument,
+                {.what = scalars ? "the dataset gives single examples, not batches"
+                                 : fmt::format("an element of the dataset has {} tensor(s); {} are needed",
+                                               batch.size(), parts),
+                 .location = location,
+                 .details = {batch.empty() ? std::string() : "the first is " + to_string(batch[0].type())},
+                 .fix = scalars ? "batch it: .batch(128)" : "give pairs {x, y}, in batches: .batch(128)"});
   }
 
   // Labels are read on the host before they index anything: a wrong one must not become a silent NaN.
