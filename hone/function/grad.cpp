@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "hone/base/error.h"
-#include "hone/function/custom_gradient.h"
 #include "hone/ops/creation.h"
+#include "hone/ops/custom_gradient.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/movement.h"
 

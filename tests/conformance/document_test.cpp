@@ -59,8 +59,9 @@ std::string_view precision_of(const Op& op) {
 }
 
 std::string op_table_text() {
-  std::string text = fmt::format("{} ops.\n\n| op | computes | operand 0 | bits | mixed precision | gradient |\n|---|---|---|---|---|---|\n",
-                                 op_table().size());
+  std::string text = fmt::format(
+      "{} ops.\n\n| op | computes | operand 0 | bits | mixed precision | gradient |\n|---|---|---|---|---|---|\n",
+      op_table().size());
   for (const Op* op : op_table()) {
     const std::string_view gradient = op->vjp ? "rule" : op->decompose ? "by its parts" : "none";
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", op->name, op->doc, dtypes_of(*op), bits_of(*op),

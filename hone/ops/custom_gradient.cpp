@@ -1,4 +1,4 @@
-#include "hone/function/custom_gradient.h"
+#include "hone/ops/custom_gradient.h"
 
 #include <memory>
 
