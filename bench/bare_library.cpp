@@ -1,0 +1,105 @@
+// What a call of Hone adds to the bare oneDNN call below it: products of two square f32 matrices, both measured in turn.
+//   bare_library [--threads N] [--json]
+#include <hone/base/config.h>
+#include <hone/base/parallel.h>
+#include <hone/base/probe.h>
+#include <hone/hone.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <unordered_map>
+#include <vector>
+using namespace hone;
+
+namespace {
+
+// The call alone: memory objects and arguments made once, the second operand packed as the library likes it.
+class BareMatmul {
+ public:
+  BareMatmul(const Tensor& a, const Tensor& b, const Tensor& out) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+    using Memory = dnnl::memory;
+    const auto describe = [](const Tensor& x, Memory::format_tag tag) {
+      return Memory::desc({x.dim(0), x.dim(1)}, Memory::data_type::f32, tag);
+    };
+    const dnnl::matmul::desc what(describe(a, Memory::format_tag::ab), describe(b, Memory::format_tag::any),
+                                  describe(out, Memory::format_tag::ab));
+    const dnnl::matmul::primitive_desc how(what, engine_);
+    primitive_ = dnnl::matmul(how);
+    Memory plain(describe(b, Memory::format_tag::ab), engine_, b.mutable_bytes());
+    Memory packed(how.weights_desc(), engine_);
+    dnnl::reorder(plain, packed).execute(stream_, plain, packed);
+    stream_.wait();
+    arguments_ = {{DNNL_ARG_SRC, Memory(how.src_desc(), engine_, a.mutable_bytes())},
+                  {DNNL_ARG_WEIGHTS, packed},
+                  {DNNL_ARG_DST, Memory(how.dst_desc(), engine_, out.mutable_bytes())}};
+  }
+  void run() {
+    primitive_.execute(stream_, arguments_);
+    stream_.wait();
+  }
+
+ private:
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  dnnl::matmul primitive_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+// Nanoseconds a call, over a batch of calls.
+template <class F>
+double time_of(int calls, F call) {
+  const int64_t begin = probe::now_ns();
+  for (int i = 0; i < calls; ++i) call();
+  return static_cast<double>(probe::now_ns() - begin) / calls;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int kRounds = 201;
+  bool json = false;
+  int count = 1;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) json = true;
+    if (std::strcmp(argv[i], "--threads") == 0 && i + 1 < argc) count = std::atoi(argv[++i]);
+  }
+  set_threads(count);
+  omp_set_num_threads(count);
+  Config::Array results;
+  for (const int64_t n : {32, 64, 128, 256}) {
+    const Tensor a = random::uniform(random::state(1), {n, n}).second, b = random::uniform(random::state(2), {n, n}).second;
+    const Tensor out = Tensor::empty({f32, {n, n}});
+    BareMatmul bare(a, b, out);
+    const int calls = static_cast<int>(std::max<int64_t>(5, (int64_t{1} << 26) / (n * n * n)));
+    std::vector<double> library, hone;
+    for (int round = 0; round < kRounds; ++round) {
+      library.push_back(time_of(calls, [&] { bare.run(); }));
+      hone.push_back(time_of(calls, [&] { (void)matmul(a, b); }));
+    }
+    const double below = median(library), above = median(hone);
+    results.push_back(Config::Table{{"name", "matmul." + std::to_string(n)},
+                                    {"unit", "ns"},
+                                    {"median", above},
+                                    {"bare_onednn", below},
+                                    {"ratio", above / below}});
+    if (!json)
+      std::printf("matmul %4ld x %-4ld  Hone %10.0f ns   bare oneDNN %10.0f ns   ratio %.2f\n", static_cast<long>(n),
+                  static_cast<long>(n), above, below, above / below);
+  }
+  if (json)
+    std::printf("%s\n", to_json(Config(Config::Table{{"schema", "hone.bench/1"},
+                                                     {"system", "hone"},
+                                                     {"suite", "bare_library"},
+                                                     {"threads", static_cast<int64_t>(count)},
+                                                     {"results", results}}))
+                            .c_str());
+}
