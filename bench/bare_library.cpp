@@ -1,4 +1,5 @@
-// What a call of Hone adds to the bare oneDNN call below it: products of two square f32 matrices, both measured in turn.
+// What a call of Hone adds to the bare oneDNN call below it: products of two square f32 matrices, both measured in
+// turn.
 //   bare_library [--threads N] [--json]
 #include <hone/base/config.h>
 #include <hone/base/parallel.h>
@@ -20,7 +21,8 @@ namespace {
 // The call alone: memory objects and arguments made once, the second operand packed as the library likes it.
 class BareMatmul {
  public:
-  BareMatmul(const Tensor& a, const Tensor& b, const Tensor& out) : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+  BareMatmul(const Tensor& a, const Tensor& b, const Tensor& out)
+      : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     using Memory = dnnl::memory;
     const auto describe = [](const Tensor& x, Memory::format_tag tag) {
       return Memory::desc({x.dim(0), x.dim(1)}, Memory::data_type::f32, tag);
@@ -76,7 +78,8 @@ int main(int argc, char** argv) {
   omp_set_num_threads(count);
   Config::Array results;
   for (const int64_t n : {32, 64, 128, 256}) {
-    const Tensor a = random::uniform(random::state(1), {n, n}).second, b = random::uniform(random::state(2), {n, n}).second;
+    const Tensor a = random::uniform(random::state(1), {n, n}).second,
+                 b = random::uniform(random::state(2), {n, n}).second;
     const Tensor out = Tensor::empty({f32, {n, n}});
     BareMatmul bare(a, b, out);
     const int calls = static_cast<int>(std::max<int64_t>(5, (int64_t{1} << 26) / (n * n * n)));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <thread>
 
 #include "hone/backend/cpu/onednn.h"
 #include "hone/base/error.h"
@@ -307,15 +308,17 @@ TEST(OneDnn, CacheOfPrimitivesIsBounded) {
 }
 
 TEST(OneDnn, PackedWeightsAreKeptFromTheSecondUseOn) {
-  const Tensor x = numbers({1, 9, 9, 16}), w = numbers({3, 3, 16, 40}, 2);
-  const size_t before = onednn::packed_bytes();
-  const Tensor first = conv2d(x, w);
-  EXPECT_EQ(onednn::packed_bytes(), before);
-  const Tensor second = conv2d(x, w);
-  EXPECT_GT(onednn::packed_bytes(), before);
-  EXPECT_TRUE(same_bits(first, second));
-  EXPECT_TRUE(same_bits(first, conv2d(x, w)));
-  EXPECT_FALSE(same_bits(first, conv2d(x, numbers({3, 3, 16, 40}, 3))));  // other content, other packing
+  std::thread([] {  // a cache of its own
+    const Tensor x = numbers({1, 9, 9, 16}), w = numbers({3, 3, 16, 40}, 2);
+    const Tensor first = conv2d(x, w);
+    EXPECT_EQ(onednn::packed_bytes(), 0U);
+    const Tensor second = conv2d(x, w);
+    EXPECT_GT(onednn::packed_bytes(), 0U);
+    EXPECT_TRUE(same_bits(first, second));
+    EXPECT_TRUE(same_bits(first, conv2d(x, w)));
+    EXPECT_FALSE(same_bits(first, conv2d(x, numbers({3, 3, 16, 40}, 3))));  // other content, other packing
+  })
+      .join();
 }
 
 TEST(Convolution, ErrorsSayWhatDoesNotFit) {

@@ -1,9 +1,11 @@
 // Elementwise ops: the functors of math/ over tiles; broadcast operands are spread block by block into L1.
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <optional>
 
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
+#include "hone/backend/cpu/spread.h"
 #include "hone/base/parallel.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
@@ -13,6 +15,8 @@ namespace hone {
 namespace {
 
 constexpr int64_t kBlock = 1024;   // elements spread at a time
+constexpr int64_t kLongRun = 128;  // elements that are worth a block of their own
+constexpr size_t kOperands = 3;
 constexpr int64_t kGrain = 16384;  // elements that are worth a thread
 
 math::TileFn tile_of(const Op& op, std::span<const Tensor> inputs) {
@@ -23,78 +27,6 @@ math::TileFn tile_of(const Op& op, std::span<const Tensor> inputs) {
 const char* refuses(const KernelQuery& query) {
   return tile_of(query.op, query.inputs) ? nullptr : "no vector kernel for this dtype";
 }
-
-// An operand that is not dense: reads elements [begin, end) of the result's order into a block.
-class Spreader {
- public:
-  Spreader(const Tensor& tensor, const Shape& shape)
-      : base_(tensor.mutable_bytes()),
-        item_(size_of(tensor.dtype())),
-        shape_(shape),
-        strides_(tensor.layout().strides) {
-    uniform_ = std::ranges::all_of(strides_, [](int64_t stride) { return stride == 0; });
-  }
-  bool uniform() const { return uniform_; }
-
-  void fill(std::byte* to, int64_t begin, int64_t end) const {
-    if (uniform_) return fill_one(to, base_, end - begin);
-    Ints at(strides_.size(), 0);
-    int64_t rest = begin, offset = 0;
-    for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
-      const int64_t extent = shape_[axis].number();
-      at[axis] = rest % extent;
-      rest /= extent;
-      offset += at[axis] * strides_[axis];
-    }
-    const int last = shape_.rank() - 1;
-    const int64_t extent = shape_[last].number(), step = strides_[last];
-    for (int64_t left = end - begin; left > 0;) {
-      const int64_t run = std::min(left, extent - at[last]);
-      const std::byte* from = base_ + offset * static_cast<int64_t>(item_);
-      if (step == 1)
-        std::memcpy(to, from, static_cast<size_t>(run) * item_);
-      else if (step == 0)
-        fill_one(to, from, run);
-      else
-        for (int64_t i = 0; i < run; ++i)
-          std::memcpy(to + i * static_cast<int64_t>(item_), from + i * step * static_cast<int64_t>(item_), item_);
-      to += run * static_cast<int64_t>(item_);
-      left -= run;
-      offset += run * step;
-      at[last] += run;
-      for (int axis = last; axis > 0 && at[axis] == shape_[axis].number(); --axis) {
-        offset += strides_[axis - 1] - at[axis] * strides_[axis];
-        at[axis] = 0;
-        ++at[axis - 1];
-      }
-    }
-  }
-
- private:
-  void fill_one(std::byte* to, const std::byte* from, int64_t n) const {
-    const auto fill = [&](auto kind) {
-      decltype(kind) value;
-      std::memcpy(&value, from, sizeof value);
-      for (int64_t i = 0; i < n; ++i) std::memcpy(to + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
-    };
-    switch (item_) {
-      case 1:
-        return fill(uint8_t{});
-      case 2:
-        return fill(uint16_t{});
-      case 4:
-        return fill(uint32_t{});
-      default:
-        return fill(uint64_t{});
-    }
-  }
-
-  const std::byte* base_;
-  size_t item_;
-  const Shape& shape_;
-  Ints strides_;
-  bool uniform_;
-};
 
 math::TileArgs arguments(const KernelCall& call) {
   math::TileArgs args{};
@@ -107,27 +39,47 @@ math::TileArgs arguments(const KernelCall& call) {
   return args;
 }
 
+// Where blocks end: at the ends of long runs, so that each lies in one piece; else after whole periods of a short
+// pattern, so that one copy of it serves all.
+struct Cuts {
+  int64_t row = 0, block = kBlock;
+  explicit Cuts(std::span<const Tensor> inputs) {
+    int64_t period = 1;
+    for (const Tensor& input : inputs) {
+      if (input.layout().dense) continue;
+      const Spreader spreader(input, size_of(input.dtype()));
+      if (spreader.run() >= kLongRun) row = std::max(row, spreader.run());
+      if (spreader.period() <= kBlock) period = std::max(period, spreader.period());
+    }
+    if (row == 0) block = kBlock / period * period;
+  }
+  int64_t next(int64_t at) const {
+    if (row != 0) return std::min(at + kBlock, (at / row + 1) * row);
+    return (at / block + 1) * block;
+  }
+};
+
 void run_spread(const KernelCall& call, math::TileFn tile, const math::TileArgs& args) {
-  const Shape& shape = call.out_shape();
   const size_t out_item = size_of(call.outputs[0].dtype());
-  parallel_for(shape.count(), kGrain, [&](int64_t begin, int64_t end) {
-    alignas(64) std::byte scratch[3][kBlock * 8];
-    const int operands = static_cast<int>(call.inputs.size());
-    for (int64_t at = begin; at < end; at += kBlock) {
-      const int64_t stop = std::min(end, at + kBlock);
+  const Cuts cuts(call.inputs);
+  parallel_for(call.out_shape().count(), kGrain, [&](int64_t begin, int64_t end) {
+    alignas(64) std::byte scratch[kOperands][kBlock * 8];
+    std::array<std::optional<Spreader>, kOperands> spreaders;
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const Tensor& input = call.inputs[i];
+      if (!input.layout().dense) spreaders[i].emplace(input, size_of(input.dtype()));
+    }
+    for (int64_t at = begin; at < end;) {
+      const int64_t stop = std::min(end, cuts.next(at));
       math::TileArgs block = args;
-      for (int i = 0; i < operands; ++i) {
-        const Tensor& input = call.inputs[static_cast<size_t>(i)];
-        if (input.layout().dense) {
-          block.in[i] = static_cast<const std::byte*>(args.in[i]) + static_cast<size_t>(at) * size_of(input.dtype());
-          continue;
-        }
-        const Spreader spreader(input, shape);
-        if (at == begin || !spreader.uniform()) spreader.fill(scratch[i], at, stop);
-        block.in[i] = scratch[i];
+      for (size_t i = 0; i < call.inputs.size(); ++i) {
+        block.in[i] = spreaders[i] ? spreaders[i]->block(scratch[i], at, stop - at)
+                                   : static_cast<const std::byte*>(args.in[i]) +
+                                         static_cast<size_t>(at) * size_of(call.inputs[i].dtype());
       }
       block.out = static_cast<std::byte*>(args.out) + static_cast<size_t>(at) * out_item;
       tile(block, 0, stop - at);
+      at = stop;
     }
   });
 }

@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kThreaded = 1 << 18;  // products below which one thread is faster
+constexpr int64_t kThreaded = (1 << 18) + 1;  // multiply-adds below which one thread is as fast
 constexpr int64_t kPieces = 8;
 
 const char* refuses(const KernelQuery& query) {

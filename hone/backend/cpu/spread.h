@@ -1,0 +1,42 @@
+// Elements of a tensor that is not dense, in the order of its shape: the broadcast operands of elementwise kernels.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "hone/tensor/tensor.h"
+
+namespace hone {
+
+/// Gives blocks of consecutive elements as one piece of memory: where they lie in one piece, that very memory; else a
+/// copy in the caller's scratch, which is left alone when it holds the block already. One per thread and operand; reads
+/// the tensor's memory as long as it lives.
+class Spreader {
+ public:
+  Spreader(const Tensor& tensor, size_t item) : base_(tensor.mutable_bytes()), item_(item) { collapse(tensor); }
+
+  /// Elements after which the content repeats (1: all are the same).
+  int64_t period() const { return period_; }
+  /// Elements of the innermost run, which lie in one piece or are all the same.
+  int64_t run() const { return inner_.extent; }
+
+  /// Elements [begin, begin + n); `scratch` has room for n and belongs to this operand alone.
+  const std::byte* block(std::byte* scratch, int64_t begin, int64_t n);
+
+ private:
+  struct Axis {
+    int64_t extent, stride;
+  };
+  void collapse(const Tensor& tensor);
+  const std::byte* address(int64_t element) const;
+  void copy(std::byte* to, int64_t begin, int64_t n) const;
+
+  const std::byte* base_;
+  size_t item_;
+  FixedVector<Axis, kMaxRank> outer_;  // innermost first
+  Axis inner_{1, 0};
+  int64_t period_ = 1;
+  const std::byte* held_ = nullptr;  // what the scratch repeats: the address of its first element
+  int64_t held_count_ = 0;
+};
+
+}  // namespace hone
