@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "hone/base/thread_local.h"
+
 namespace hone::block_cache {
 namespace {
 
@@ -60,22 +62,28 @@ Shared& shared() {
 
 struct Local {
   std::array<List, kClasses> lists;
+  Local() = default;
+  Local(const Local&) = delete;
+  Local& operator=(const Local&) = delete;
   ~Local() {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
     for (int c = 0; c < kClasses; ++c) {
-      while (void* block = lists[c].pop()) all.lists[c].push(block);
+      while (void* block = lists[c].pop()) {
+        all.lists[c].push(block);
+        all.cached.fetch_add(class_bytes(c), std::memory_order_relaxed);
+      }
     }
-    alive = false;
   }
-  static thread_local bool alive;
 };
-thread_local bool Local::alive = true;
 
-Local* local() {
-  thread_local Local lists;
-  return Local::alive ? &lists : nullptr;
-}
+Local* local() { return ThreadLocal<Local>::get(); }
+
+// A library that is unloaded takes no memory along: this ends after the threads' lists, which are younger.
+const struct Releaser {
+  Releaser() = default;
+  ~Releaser() { release(); }
+} kReleaser;
 
 // A fork while another thread holds the lock would leave it locked in the child.
 const int kForkHandlers =

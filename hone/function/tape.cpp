@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "hone/base/error.h"
+#include "hone/base/thread_local.h"
 #include "hone/function/flat_map.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
@@ -53,13 +54,16 @@ struct Storage {
   }
 };
 
-thread_local std::vector<std::unique_ptr<Storage>> spare;
+struct Spare {
+  std::vector<std::unique_ptr<Storage>> storages;
+};
 thread_local int no_grad_depth = 0;
 
 std::unique_ptr<Storage> take_storage() {
-  if (spare.empty()) return std::make_unique<Storage>();
-  auto storage = std::move(spare.back());
-  spare.pop_back();
+  Spare* const spare = ThreadLocal<Spare>::get();
+  if (!spare || spare->storages.empty()) return std::make_unique<Storage>();
+  auto storage = std::move(spare->storages.back());
+  spare->storages.pop_back();
   return storage;
 }
 
@@ -113,7 +117,7 @@ class GradientTape::Recorder final : public Interpreter {
   ~Recorder() override {
     if (active()) remove();
     storage_->clear();
-    spare.push_back(std::move(storage_));
+    if (Spare* const spare = ThreadLocal<Spare>::get()) spare->storages.push_back(std::move(storage_));
   }
 
   void process(Call& call) override {

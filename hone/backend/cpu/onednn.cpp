@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "hone/base/parallel.h"
+#include "hone/base/thread_local.h"
 #include "hone/device/device.h"
 
 namespace hone::onednn {
@@ -76,10 +77,7 @@ struct State {
   uint64_t clock = 0;
   std::string last;
 };
-State& state() {
-  thread_local State instance;
-  return instance;
-}
+State& state() { return *ThreadLocal<State>::get(); }
 
 void set(const dnnl::memory& memory, void* pointer) { dnnl_memory_set_data_handle(memory.get(), pointer); }
 

@@ -35,9 +35,9 @@ TEST(Spreader, BlocksAreThoseOfThePackedTensor) {
       if (i % 2) begin = begin / spreader.period() * spreader.period();
       const int64_t n = 1 + below(std::min(largest, count - begin));
       const std::byte* block = spreader.block(scratch.data(), begin, n);
-      ASSERT_EQ(std::memcmp(block, packed.mutable_bytes() + static_cast<size_t>(begin) * item,
-                            static_cast<size_t>(n) * item),
-                0)
+      ASSERT_EQ(
+          std::memcmp(block, packed.mutable_bytes() + static_cast<size_t>(begin) * item, static_cast<size_t>(n) * item),
+          0)
           << to_string(small) << " as " << to_string(wide) << ", " << n << " from " << begin;
     }
   }
