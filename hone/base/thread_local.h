@@ -4,9 +4,10 @@
 
 namespace hone {
 
-/// The calling thread's T: made at first use, destroyed when the thread ends, or, for the thread that unloads the library
-/// or leaves main(), when static objects are. C++'s own thread_local with a destructor would keep an unloaded library
-/// mapped until every thread that called it has ended. T is a type of one source file (in an unnamed namespace).
+/// The calling thread's T: made at first use, destroyed when the thread ends, or, for the thread that unloads the
+/// library or leaves main(), when static objects are. C++'s own thread_local with a destructor would keep an unloaded
+/// library mapped until every thread that called it has ended. T is a type of one source file (in an unnamed
+/// namespace).
 template <class T>
 class ThreadLocal {
  public:
@@ -16,7 +17,9 @@ class ThreadLocal {
  private:
   struct Key {
     pthread_key_t id{};
-    Key() { pthread_key_create(&id, [](void*) { drop(); }); }
+    Key() {
+      pthread_key_create(&id, [](void*) { drop(); });
+    }
     ~Key() {
       gone = true;
       pthread_key_delete(id);

@@ -1,11 +1,15 @@
 // The networks that ship with Hone run on kernels, not on the reference back end's loops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "hone/base/parallel.h"
 #include "hone/base/probe.h"
@@ -89,6 +93,34 @@ TEST(BuildersDeathTest, AStepOnOneThreadStartsNoOther) {
     std::_Exit(threads_of_process() == before ? 0 : 1);
   };
   EXPECT_EXIT(step(), testing::ExitedWithCode(0), "");
+}
+
+// The team moves between the callers that need it: themselves, its owner, the owner's pool and that of a former owner.
+TEST(BuildersDeathTest, EightHostThreadsRunningAModelShareOneTeam) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto serve = [] {
+    constexpr int kCallers = 8, kThreads = 3;
+    const int limit = threads_of_process() + kCallers + 1 + 2 * (kThreads - 1);
+    set_threads(kThreads);
+    const nn::Layer model = nn::applications::lenet();
+    const Tensor x = image({16, 28, 28, 1}), wanted = model(x);
+    std::atomic<int> most{0}, wrong{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < kCallers; ++caller) {
+      callers.emplace_back([&] {
+        for (int i = 0; i < 20; ++i) {
+          const NoGradScope inference;
+          const Tensor y = model(x);
+          wrong += !std::ranges::equal(y.data<float>(), wanted.data<float>());
+          for (int now = threads_of_process(), seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+          }
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    std::_Exit(wrong == 0 && most <= limit ? 0 : 1);
+  };
+  EXPECT_EXIT(serve(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
