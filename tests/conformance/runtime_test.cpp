@@ -1,15 +1,19 @@
 // What a call costs and what it must not depend on: heap, leaks, thread count.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <thread>
 
 #include "hone/base/parallel.h"
+#include "hone/base/settings.h"
 #include "hone/device/device.h"
 #include "hone/function/tape.h"
 #include "hone/ops/contraction.h"
+#include "hone/ops/convolution.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/kernel.h"
@@ -135,6 +139,34 @@ TEST(Threads, OwnKernelsGiveTheSameBits) {
       {"convert", [&] { return std::vector{cast(rows, bf16), cast(rows * 100, i8), cast(rows, f16)}; }},
   };
   for (const Entry& entry : entries) expect_same_at_any_thread_count(entry.name, entry.f);
+}
+
+// A host's pool runs the pieces of a library call, which are those of Reproducible::Threads.
+TEST(Executor, RunsLibraryCallsAsFixedPartitions) {
+  const Tensor a = large({256, 300}), b = large({300, 200}), image = large({8, 24, 24, 16}),
+               kernel = large({3, 3, 16, 24});
+  const auto compute = [&] {
+    GradientTape tape;
+    tape.watch(kernel);
+    const Tensor y = conv2d(image, kernel);
+    return std::vector{matmul(a, b), y, tape.gradient(y, kernel)};
+  };
+  settings.reproducible = Reproducible::Threads;
+  const std::vector<Tensor> expected = compute();
+  settings.reproducible = Reproducible::Off;
+  std::atomic<int64_t> most{0};
+  set_executor([&](int64_t tasks, const std::function<void(int64_t)>& task) {
+    most = std::max<int64_t>(most, tasks);
+    std::thread half([&] {
+      for (int64_t i = 0; i < tasks; i += 2) task(i);
+    });
+    for (int64_t i = 1; i < tasks; i += 2) task(i);
+    half.join();
+  });
+  const std::vector<Tensor> found = compute();
+  set_executor({});
+  EXPECT_EQ(difference(found, expected), "");
+  EXPECT_GE(most, 2);
 }
 
 // The heap allocations of 1000 calls, after as many to warm up.

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "hone/base/function_ref.h"
+#include "hone/base/parallel.h"
+#include "hone/base/settings.h"
 #include "hone/device/buffer.h"
 #include "hone/ops/kernel.h"
 
@@ -62,6 +64,10 @@ size_t packed_bytes();
 
 /// Implementation of this thread's last primitive, for tests.
 const std::string& last_implementation();
+
+/// True where large calls are cut into fixed pieces, one single-threaded call each: settings.reproducible = Threads,
+/// and a host's executor, which runs the pieces.
+inline bool fixed_partitions() { return settings.reproducible == Reproducible::Threads || has_executor(); }
 
 /// A dot_general or dense call by sgemm: f32 and 16-bit floats, nothing empty.
 void matmul(const KernelCall& call);

@@ -7,7 +7,6 @@
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/onednn.h"
 #include "hone/base/parallel.h"
-#include "hone/base/settings.h"
 #include "hone/ops/conv_geometry.h"
 #include "hone/ops/kernel.h"
 
@@ -242,7 +241,7 @@ void run_spread(const KernelCall& call, const ConvGeometry& g) {
   run({call.op, attrs, {inputs, call.inputs.size()}, call.outputs});
 }
 
-// --- settings.reproducible = Threads: fixed pieces of the batch, one single-threaded call each ---
+// --- fixed pieces of the batch, one single-threaded call each ---
 
 constexpr int64_t kPieces = 8;
 
@@ -301,7 +300,7 @@ void run_product(const KernelCall& call, const ConvGeometry& g) {
 }
 
 void run(const KernelCall& call) {
-  const bool pieces = settings.reproducible == Reproducible::Threads;
+  const bool pieces = onednn::fixed_partitions();
   if (is_half(call.dtype()) && (call.dtype() == f16 || !onednn::native_bf16() || pieces)) return run_in_f32(call, run);
   const ConvGeometry g = geometry(call);
   if (needs_spreading(g)) return run_spread(call, g);

@@ -8,7 +8,6 @@
 #include "hone/backend/cpu/onednn.h"
 #include "hone/base/error.h"
 #include "hone/base/parallel.h"
-#include "hone/base/settings.h"
 #include "hone/ops/table.h"
 
 namespace hone {
@@ -66,7 +65,7 @@ void multiply_pieces(const GemmPlan& p, const Matrices& x) {
 
 void multiply_one(const GemmPlan& p, const Matrices& x) {
   const bool large = p.m * p.n * p.k >= kThreaded;
-  if (large && settings.reproducible == Reproducible::Threads) return multiply_pieces(p, x);
+  if (large && onednn::fixed_partitions()) return multiply_pieces(p, x);
   if (!large || threads() == 1) return multiply_here(p, x, 0, p.m, 0, p.n);
   run_library([&] { multiply(p, x, 0, p.m, 0, p.n); });
   if (x.bias) {
