@@ -22,7 +22,9 @@ TEST(BlockCache, ClassesServeWhatIsAskedWithBoundedWaste) {
     ASSERT_GE(served, bytes);
     ASSERT_LE(served - bytes, std::max<size_t>(63, bytes / 8)) << bytes;
     ASSERT_EQ(served % 64, 0U) << bytes;
-    if (size_class > 0) ASSERT_LT(class_bytes(size_class - 1), bytes) << "a smaller class would do";
+    if (size_class > 0) {
+      ASSERT_LT(class_bytes(size_class - 1), bytes) << "a smaller class would do";
+    }
   };
   for (size_t bytes = 1; bytes < 20000; ++bytes) check(bytes);
   for (int octave = 14; octave < 48; ++octave) {

@@ -69,7 +69,7 @@ TEST(Print, LongAxesAreShortened) {
 TEST(Print, SpecialNumbers) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(to_string(Tensor::of<float>({nan, inf, -inf, -0.0F})), "f32[4] [ nan,  inf, -inf,   -0]");
-  EXPECT_EQ(to_string(Tensor::of<float>({1e-30F, 123456789})), "f32[2] [      1e-30, 1.23457e+08]");
+  EXPECT_EQ(to_string(Tensor::of<float>({1e-30F, 123456789.0F})), "f32[2] [      1e-30, 1.23457e+08]");
 }
 
 TEST(Print, HalfTypesAsNumbers) {

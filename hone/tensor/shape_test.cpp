@@ -92,7 +92,9 @@ TEST(Shape, BroadcastsByNumPysRule) {
     Shape out, turned;
     const bool fits = broadcast_shapes(a, b, out);
     EXPECT_EQ(broadcast_shapes(b, a, turned), fits);
-    if (fits) EXPECT_EQ(out, turned);
+    if (fits) {
+      EXPECT_EQ(out, turned);
+    }
     return fits ? to_string(out) : "no";
   };
   EXPECT_EQ(broadcast({2, 3}, {3}), "[2,3]");

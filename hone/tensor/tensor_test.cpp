@@ -76,7 +76,7 @@ TEST(Tensor, ACountThatIsNotTheShapesIsAnError) {
   const std::string text = message(Code::kInvalidArgument, [] { Tensor::from<int>({1, 2, 3}, {2, 2}); });
   EXPECT_TRUE(contains(text, "3 values do not fill a tensor of i32[2,2]")) << text;
   EXPECT_TRUE(contains(text, "tensor_test.cpp")) << text;
-  message(Code::kInvalidArgument, [] { Tensor::from<int>({}, {}); });
+  message(Code::kInvalidArgument, [] { Tensor::from(std::vector<int>(), {}); });
   message(Code::kInvalidArgument, [] { Tensor::from<int>({1}, {0}); });
 }
 

@@ -9,8 +9,6 @@
 namespace hone::fuzz {
 namespace {
 
-Shape as_shape(const Ints& ints) { return Shape(std::span(ints.begin(), ints.size())); }
-
 Results pair(std::pair<Tensor, Tensor> both) { return {both.first, both.second}; }
 
 // A factorisation of about as many elements, sometimes with a -1.

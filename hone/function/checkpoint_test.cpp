@@ -1,6 +1,4 @@
 // custom_gradient and checkpoint.
-#include "hone/function/custom_gradient.h"
-
 #include <gtest/gtest.h>
 
 #include "hone/base/error.h"
