@@ -13,6 +13,8 @@ class ThreadLocal {
  public:
   /// Null once static objects are being destroyed.
   static T* get() { return current ? current : make(); }
+  /// Null if this thread has none yet.
+  static T* existing() { return current; }
 
  private:
   struct Key {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "hone/base/thread_local.h"
 
@@ -48,10 +49,13 @@ void to_system(void* block, int size_class) {
   }
 }
 
+struct Local;
+
 struct Shared {
   std::mutex mutex;
   std::array<List, kClasses> lists;
-  std::atomic<size_t> cached{0};
+  size_t cached = 0;       // bytes in `lists`
+  Local* first = nullptr;  // the lists of all threads
 };
 
 // Never destroyed: buffers of static storage may come back after any destructor ran.
@@ -60,23 +64,41 @@ Shared& shared() {
   return *instance;
 }
 
+// The lists of a thread. Only that thread changes them; others read `cached`.
 struct Local {
   std::array<List, kClasses> lists;
-  Local() = default;
-  Local(const Local&) = delete;
-  Local& operator=(const Local&) = delete;
+  std::atomic<size_t> cached{0};
+  Local* next;
+  Local() {
+    const std::lock_guard lock(shared().mutex);
+    next = std::exchange(shared().first, this);
+  }
   ~Local() {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
     for (int c = 0; c < kClasses; ++c) {
-      while (void* block = lists[c].pop()) {
-        all.lists[c].push(block);
-        all.cached.fetch_add(class_bytes(c), std::memory_order_relaxed);
+      while (void* block = lists[c].pop()) all.lists[c].push(block);
+    }
+    all.cached += cached.load(std::memory_order_relaxed);
+    for (Local** at = &all.first; *at; at = &(*at)->next) {
+      if (*at == this) {
+        *at = next;
+        break;
       }
     }
   }
+  Local(const Local&) = delete;
+  Local& operator=(const Local&) = delete;
+  void push(void* block, int size_class, size_t bytes) {
+    lists[size_class].push(block);
+    cached.store(cached.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+  }
+  void* pop(int size_class, size_t bytes) {
+    void* block = lists[size_class].pop();
+    if (block) cached.store(cached.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+    return block;
+  }
 };
-
 Local* local() { return ThreadLocal<Local>::get(); }
 
 // A library that is unloaded takes no memory along: this ends after the threads' lists, which are younger.
@@ -85,9 +107,14 @@ const struct Releaser {
   ~Releaser() { release(); }
 } kReleaser;
 
-// A fork while another thread holds the lock would leave it locked in the child.
-const int kForkHandlers =
-    pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); }, [] { shared().mutex.unlock(); });
+// A fork while another thread holds the lock would leave it locked in the child, where only this thread lives on.
+void in_child() {
+  Shared& all = shared();
+  all.first = ThreadLocal<Local>::existing();
+  if (all.first) all.first->next = nullptr;
+  all.mutex.unlock();
+}
+const int kForkHandlers = pthread_atfork([] { shared().mutex.lock(); }, [] { shared().mutex.unlock(); }, in_child);
 
 }  // namespace
 
@@ -109,13 +136,13 @@ void* take(int size_class) noexcept {
   const size_t bytes = class_bytes(size_class);
   if (bytes <= kLocalBytes) {
     if (Local* lists = local()) {
-      if (void* block = lists->lists[size_class].pop()) return block;
+      if (void* block = lists->pop(size_class, bytes)) return block;
     }
   }
   Shared& all = shared();
   const std::lock_guard lock(all.mutex);
   void* block = all.lists[size_class].pop();
-  if (block) all.cached.fetch_sub(bytes, std::memory_order_relaxed);
+  if (block) all.cached -= bytes;
   return block;
 }
 
@@ -123,12 +150,12 @@ void give(void* block, int size_class) noexcept {
   const size_t bytes = class_bytes(size_class);
   if (bytes <= kLocalBytes) {
     Local* lists = local();
-    if (lists && lists->lists[size_class].count < kLocalBlocks) return lists->lists[size_class].push(block);
+    if (lists && lists->lists[size_class].count < kLocalBlocks) return lists->push(block, size_class, bytes);
   }
   Shared& all = shared();
   const std::lock_guard lock(all.mutex);
   all.lists[size_class].push(block);
-  all.cached.fetch_add(bytes, std::memory_order_relaxed);
+  all.cached += bytes;
 }
 
 void* fresh(int size_class) noexcept {
@@ -146,13 +173,23 @@ void release() noexcept {
       while (void* block = lists[c].pop()) to_system(block, c);
     }
   };
-  if (Local* lists = local()) drain(lists->lists);
+  if (Local* lists = local()) {
+    drain(lists->lists);
+    lists->cached.store(0, std::memory_order_relaxed);
+  }
   Shared& all = shared();
   const std::lock_guard lock(all.mutex);
   drain(all.lists);
-  all.cached.store(0, std::memory_order_relaxed);
+  all.cached = 0;
 }
 
-size_t cached_bytes() noexcept { return shared().cached.load(std::memory_order_relaxed); }
+size_t cached_bytes() noexcept {
+  Shared& all = shared();
+  const std::lock_guard lock(all.mutex);
+  size_t bytes = all.cached;
+  for (const Local* lists = all.first; lists; lists = lists->next)
+    bytes += lists->cached.load(std::memory_order_relaxed);
+  return bytes;
+}
 
 }  // namespace hone::block_cache

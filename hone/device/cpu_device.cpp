@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kHeader = 64;  // the Buffer object, before the data in the same block
 static_assert(sizeof(Buffer) <= kHeader);
+constexpr size_t kAddressSpace = size_t{1} << 48;  // more than any process of x86-64 or aarch64 may map
 
 std::string megabytes(size_t bytes) { return std::to_string(bytes / 1048576) + " MiB"; }
 
@@ -24,7 +25,7 @@ class CpuDevice final : public Device {
   std::string name() const override { return "cpu"; }
 
   Ref<Buffer> allocate(size_t bytes) override {
-    if (bytes > SIZE_MAX / 4)
+    if (bytes > kAddressSpace)
       throw Error(Code::kResourceExhausted,
                   "a tensor of " + std::to_string(bytes) + " bytes exceeds the address space");
     const int size_class = block_cache::class_of(bytes + kHeader);

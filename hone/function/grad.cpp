@@ -56,11 +56,13 @@ namespace grad_detail {
 Tensor fresh(const Tensor& x) { return identity(x); }
 
 void check_scalar(const Tensor& value, Location location) {
-  if (value.rank() == 0 && is_floating(value.dtype())) return;
-  throw Error(Code::kInvalidArgument, {.what = "grad needs a function that returns a scalar of floating dtype",
-                                       .location = location,
-                                       .details = {"it returned " + to_string(value.type())},
-                                       .fix = "reduce the result (sum, mean), or use jacobian"});
+  if (value.defined() && value.rank() == 0 && is_floating(value.dtype())) return;
+  throw Error(
+      Code::kInvalidArgument,
+      {.what = "grad needs a function that returns a scalar of floating dtype",
+       .location = location,
+       .details = {"it returned " + (value.defined() ? to_string(value.type()) : std::string("an undefined tensor"))},
+       .fix = "reduce the result (sum, mean), or use jacobian"});
 }
 
 std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span<const Tensor> sources,
@@ -76,6 +78,9 @@ std::vector<Tensor> gradients(GradientTape& tape, const Tensor& value, std::span
 
 std::pair<Tensor, Tensor> jvp(const std::function<Tensor(Tensor)>& f, const Tensor& primal, const Tensor& tangent,
                               Location location) {
+  if (!primal.defined() || !tangent.defined())
+    throw Error(Code::kInvalidArgument,
+                {.what = "jvp: primal or tangent is an undefined tensor", .location = location});
   if (!(primal.type() == tangent.type())) {
     throw Error(Code::kInvalidArgument,
                 {.what = "jvp: the tangent does not fit the primal",
@@ -88,6 +93,9 @@ std::pair<Tensor, Tensor> jvp(const std::function<Tensor(Tensor)>& f, const Tens
   GradientTape inner({.watch_accessed_variables = false});
   inner.watch(x);
   const Tensor y = f(x);
+  if (!y.defined())
+    throw Error(Code::kInvalidArgument,
+                {.what = "jvp: the function returned an undefined tensor", .location = location});
   const Tensor u = grad_detail::fresh(zeros_like(y, location));
   outer.watch(u);
   const Tensor product = inner.gradient(y, x, u, location);  // linear in u

@@ -109,6 +109,13 @@ class WalkContext final : public VjpContext {
   const Node& node_;
 };
 
+void check_defined(const Tensor& x, const char* what, Location location) {
+  if (x.defined()) return;
+  throw Error(Code::kInvalidArgument, {.what = fmt::format("the {} of a gradient is an undefined tensor", what),
+                                       .location = location,
+                                       .fix = "set the tensor before the call (Tensor() holds nothing)"});
+}
+
 }  // namespace
 
 class GradientTape::Recorder final : public Interpreter {
@@ -160,9 +167,10 @@ class GradientTape::Recorder final : public Interpreter {
                                               .location = location,
                                               .fix = "make it persistent: GradientTape tape({.persistent = true})"});
     }
+    for (size_t i = 0; i < targets.size(); ++i)
+      check_target(targets[i], i < seeds.size() ? seeds[i] : Tensor(), location);
     used_ = true;
-    const bool was_active = active();
-    if (was_active) remove();
+    const Walk walk(*this);
     Storage& s = *storage_;
     s.gradients.assign(s.slot_count, Tensor());
     mark_needed(sources);
@@ -172,14 +180,15 @@ class GradientTape::Recorder final : public Interpreter {
     }
     std::vector<Tensor> gradients;
     for (uint32_t slot : sources) gradients.push_back(slot == kUntracked ? Tensor() : s.gradients[slot]);
-    s.gradients.clear();
-    if (was_active && options_.persistent) push();
     return gradients;
   }
 
-  std::vector<uint32_t> slots_of(std::span<const Tensor> sources) const {
+  std::vector<uint32_t> slots_of(std::span<const Tensor> sources, Location location) const {
     std::vector<uint32_t> slots;
-    for (const Tensor& source : sources) slots.push_back(storage_->slots.find(source.id()));
+    for (const Tensor& source : sources) {
+      check_defined(source, "source", location);
+      slots.push_back(storage_->slots.find(source.id()));
+    }
     return slots;
   }
 
@@ -187,6 +196,24 @@ class GradientTape::Recorder final : public Interpreter {
   TapeOptions options() const { return options_; }
 
  private:
+  // A walk's ops are not for this tape to record. However it ends, a persistent tape records on afterwards.
+  class Walk {
+   public:
+    explicit Walk(Recorder& tape) : tape_(tape), was_active_(tape.active()) {
+      if (was_active_) tape_.remove();
+    }
+    ~Walk() {
+      tape_.storage_->gradients.clear();
+      if (was_active_ && tape_.options_.persistent) tape_.push();
+    }
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
+
+   private:
+    Recorder& tape_;
+    bool was_active_;
+  };
+
   void record(Call& call) {
     Storage& s = *storage_;
     const auto inputs = static_cast<uint32_t>(call.inputs.size()), outputs = static_cast<uint32_t>(call.outputs.size());
@@ -237,8 +264,8 @@ class GradientTape::Recorder final : public Interpreter {
     }
   }
 
-  void seed(const Tensor& target, const Tensor& given, Location location) {
-    const uint32_t slot = storage_->slots.find(target.id());
+  static void check_target(const Tensor& target, const Tensor& given, Location location) {
+    check_defined(target, "target", location);
     if (given.defined() && !(given.type() == target.type())) {
       throw Error(Code::kInvalidArgument,
                   {.what = "the output gradient does not fit the target",
@@ -246,6 +273,10 @@ class GradientTape::Recorder final : public Interpreter {
                    .details = {"target: " + to_string(target.type()) + "   gradient: " + to_string(given.type())},
                    .fix = "pass a gradient of the target's dtype and shape"});
     }
+  }
+
+  void seed(const Tensor& target, const Tensor& given, Location location) {
+    const uint32_t slot = storage_->slots.find(target.id());
     if (slot == kUntracked) return;
     Tensor one = given.defined() ? given : ones_like(target, location);
     Tensor& sum = storage_->gradients[slot];
@@ -289,6 +320,7 @@ GradientTape::GradientTape(TapeOptions options) : recorder_(std::make_unique<Rec
 GradientTape::~GradientTape() = default;
 
 void GradientTape::watch(const Tensor& x) {
+  check_defined(x, "source", {});
   if (!is_floating(x.dtype())) {
     throw Error(Code::kInvalidArgument, "cannot differentiate with respect to " + to_string(x.type()),
                 "convert it first: cast(x, f32)");
@@ -302,12 +334,12 @@ void GradientTape::watch(const Variable& x) {
 
 std::vector<Tensor> GradientTape::gradient(std::span<const Tensor> targets, std::span<const Tensor> sources,
                                            std::span<const Tensor> output_gradients, Location location) {
-  return recorder_->walk(targets, output_gradients, recorder_->slots_of(sources), location);
+  return recorder_->walk(targets, output_gradients, recorder_->slots_of(sources, location), location);
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, std::span<const Tensor> sources,
                                            const Tensor& output_gradient, Location location) {
-  return recorder_->walk({&target, 1}, {&output_gradient, 1}, recorder_->slots_of(sources), location);
+  return recorder_->walk({&target, 1}, {&output_gradient, 1}, recorder_->slots_of(sources, location), location);
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Variable>& sources,
@@ -316,8 +348,10 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vect
   std::vector<uint32_t> slots;
   std::vector<size_t> owner;
   FlatMap index;
-  for (size_t i = 0; i < sources.size(); ++i)
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i].defined()) check_defined({}, "source", location);
     index.set(reinterpret_cast<uint64_t>(sources[i].key()), static_cast<uint32_t>(i));
+  }
   for (const auto& [key, slot] : recorder_->storage().variables) {
     const uint32_t at = index.find(reinterpret_cast<uint64_t>(key));
     if (at == FlatMap::kNone) continue;
@@ -348,6 +382,8 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Locati
                                             .location = location,
                                             .fix = "make it persistent: GradientTape tape({.persistent = true})"});
   }
+  check_defined(target, "target", location);
+  check_defined(source, "source", location);
   std::vector<Tensor> rows;
   const int64_t n = target.size();
   for (int64_t i = 0; i < n; ++i) {

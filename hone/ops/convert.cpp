@@ -85,9 +85,9 @@ constinit const Op ops::convert = family::define(
                 c.set(0, cast(c.ct(), c.in_type(0).dtype));
             },
         .view = view_convert,
-        .cost = family::elementwise_cost,
         .samples = convert_samples,
-    });
+    },
+    family::elementwise_cost);
 
 constinit const Op ops::bitcast_convert =
     family::define(OpId::bitcast_convert, OpClass::View,

@@ -1,7 +1,10 @@
 #include "hone/ops/custom_gradient.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "hone/base/error.h"
 #include "hone/ops/family.h"
 #include "hone/ops/table.h"
 #include "hone/tensor/interpreter.h"
@@ -45,8 +48,23 @@ constinit const Op ops::custom_gradient = [] {
   };
   op.vjp = [](VjpContext& c) {
     const std::vector<Tensor> gradients = (*c.attrs_as<BackwardAttrs>().backward)(c.ct());
-    for (int i = 0; i < c.inputs() - 1 && i < static_cast<int>(gradients.size()); ++i)
-      c.set(i, gradients[static_cast<size_t>(i)]);
+    if (static_cast<int>(gradients.size()) != c.inputs() - 1) {
+      throw Error(Code::kInvalidArgument, {.what = fmt::format("a custom gradient gave {} gradients for {} inputs",
+                                                               gradients.size(), c.inputs() - 1),
+                                           .location = LocationScope::resolve({}),
+                                           .fix = "return one for each input; Tensor() stands for zero"});
+    }
+    for (int i = 0; i < c.inputs() - 1; ++i) {
+      const Tensor& gradient = gradients[static_cast<size_t>(i)];
+      if (gradient.defined() && !(gradient.type() == c.in_type(i))) {
+        throw Error(Code::kInvalidArgument,
+                    {.what = fmt::format("a custom gradient gave {} for input {}, which is {}",
+                                         to_string(gradient.type()), i, to_string(c.in_type(i))),
+                     .location = LocationScope::resolve({}),
+                     .fix = "return a gradient of the input's dtype and shape"});
+      }
+      c.set(i, gradient);
+    }
   };
   return op;
 }();

@@ -5,6 +5,23 @@
 
 namespace hone::family {
 
+/// Samples that a definition may leave out. Whether it did is said by a flag: to g++ under -fsanitize=undefined it is
+/// no constant whether the address of a function of another unit, or of a template, is null.
+class Samples {
+ public:
+  using Function = std::vector<Sample> (*)();
+  constexpr Samples() = default;
+  constexpr Samples(Function function) : function_(function), given_(true) {}  // NOLINT: a function is samples
+  template <class Lambda>
+    requires std::is_class_v<Lambda> && std::is_convertible_v<Lambda, Function>
+  constexpr Samples(Lambda lambda) : Samples(static_cast<Function>(lambda)) {}  // NOLINT: and so is a lambda
+  constexpr Function or_else(Function other) const { return given_ ? function_ : other; }
+
+ private:
+  Function function_ = nullptr;
+  bool given_ = false;
+};
+
 /// What a definition adds to its family; see Op for the meaning of each field.
 struct Rules {
   std::string_view doc;
@@ -12,7 +29,7 @@ struct Rules {
   void (*vjp)(VjpContext&) = nullptr;
   Reads reads{};
   void (*decompose)(const Call&) = nullptr;
-  std::vector<Sample> (*samples)() = nullptr;
+  Samples samples{};
   double flops = 1;  ///< per element of the result
   NumericsClass numerics = NumericsClass::Exact;
   const AttrType* attrs = nullptr;
@@ -51,7 +68,7 @@ constexpr Op elementwise(OpId id, const Rules& rules, int operands) {
   op.attrs = rules.attrs;
   op.min_inputs = op.max_inputs = operands;
   op.cost = elementwise_cost;
-  op.samples = rules.samples;
+  op.samples = rules.samples.or_else(nullptr);
   return op;
 }
 }  // namespace detail
@@ -61,7 +78,7 @@ constexpr Op unary(OpId id, Rules rules) {
   Op op = detail::elementwise(id, rules, 1);
   op.operands = "x";
   op.infer = infer_unary;
-  if (!op.samples) op.samples = default_samples<1>;
+  op.samples = rules.samples.or_else(default_samples<1>);
   return op;
 }
 /// result[i] = f(a[i], b[i]); operands and result have one type.
@@ -69,7 +86,7 @@ constexpr Op binary(OpId id, Rules rules) {
   Op op = detail::elementwise(id, rules, 2);
   op.operands = "a b";
   op.infer = infer_binary;
-  if (!op.samples) op.samples = default_samples<2>;
+  op.samples = rules.samples.or_else(default_samples<2>);
   return op;
 }
 /// As binary, with a bool result.
@@ -80,12 +97,18 @@ constexpr Op compare(OpId id, Rules rules) {
 }
 
 /// Any other op: `op` holds what is its own, in Op's order of fields. Bytes of operands and results cost, unless it
-/// says otherwise.
+/// says otherwise, by a function of its own file.
 constexpr Op define(OpId id, OpClass op_class, Op op) {
   op.name = name(id);
   op.index = static_cast<int>(id);
   op.op_class = op_class;
   if (!op.cost) op.cost = movement_cost;
+  return op;
+}
+/// The same with the cost of another op: see Samples for why it is an argument.
+constexpr Op define(OpId id, OpClass op_class, Op op, CostFn cost) {
+  op = define(id, op_class, op);
+  op.cost = cost;
   return op;
 }
 

@@ -217,10 +217,10 @@ constinit const Op ops::cumulative =
                .infer = infer_cumulative,
                .vjp = vjp_cumulative,
                .reads = {.in = 1, .out = 1},
-               .cost = family::elementwise_cost,
                .samples = cumulative_samples,
                .dtypes = kNumbers,
-           });
+           },
+           family::elementwise_cost);
 
 constinit const Op ops::sort =
     define(OpId::sort, OpClass::Movement,

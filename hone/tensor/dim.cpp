@@ -75,6 +75,7 @@ struct DimTable {
 
   Dim function(Atom kind, Dim a, Dim b, int64_t min, int64_t max) {
     if (min == max) return min;
+    if (kind != Atom::FloorDiv && b.key() < a.key()) std::swap(a, b);  // one form for max(a, b) and max(b, a)
     const std::string key = fmt::format("{}:{}:{}", static_cast<int>(kind), a.key(), b.key());
     const auto [at, added] = functions.try_emplace(key, static_cast<int>(atoms.size()));
     if (added) atoms.push_back({kind, {}, min, max, a, b});
@@ -128,13 +129,13 @@ struct DimTable {
       for (int index : monomial) {
         const AtomNode& atom = atoms[index];
         if (atom.kind == Atom::Symbol) {
-          term *= lookup(atom.name, context);
+          term = checked(term * lookup(atom.name, context));
           continue;
         }
         const int64_t a = evaluate(atom.a, lookup, context), b = evaluate(atom.b, lookup, context);
-        if (atom.kind == Atom::FloorDiv) term *= floor_quotient(a, b);
-        if (atom.kind == Atom::Max) term *= std::max(a, b);
-        if (atom.kind == Atom::Min) term *= std::min(a, b);
+        if (atom.kind == Atom::FloorDiv) term = checked(term * floor_quotient(a, b));
+        if (atom.kind == Atom::Max) term = checked(term * std::max(a, b));
+        if (atom.kind == Atom::Min) term = checked(term * std::min(a, b));
       }
       total = checked(total + term);
     }
@@ -143,7 +144,10 @@ struct DimTable {
 
   std::string print(Dim d) const {
     std::string text;
-    for (const auto& [monomial, coefficient] : terms(d)) {
+    const Polynomial all = terms(d);
+    std::vector<std::pair<Monomial, int64_t>> ordered(all.begin(), all.end());
+    if (ordered.front().first.empty()) std::ranges::rotate(ordered, ordered.begin() + 1);  // the constant last
+    for (const auto& [monomial, coefficient] : ordered) {
       std::string term;
       for (int index : monomial) {
         const AtomNode& atom = atoms[index];

@@ -10,7 +10,8 @@ namespace hone {
 /// interned, so equality of the normal form is equality of the value. Thread-safe.
 class Dim {
  public:
-  constexpr Dim(int64_t number = 0) : value_(number) {}  // NOLINT: a number is a Dim
+  /// Numbers below -2^62, which no extent is, become -2^62 + 1.
+  constexpr Dim(int64_t number = 0) : value_(number > kSymbolBase ? number : kSymbolBase + 1) {}  // NOLINT
   /// A new symbol, or the existing one of this name; bounds are inclusive. Error kInvalidArgument if the name exists
   /// with other bounds.
   explicit Dim(std::string_view name, int64_t min = 1, int64_t max = INT64_MAX);

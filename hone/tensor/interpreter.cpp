@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "hone/base/error.h"
@@ -11,14 +12,16 @@ namespace {
 
 thread_local Interpreter* top = nullptr;
 thread_local const LocationScope* scope = nullptr;
-Evaluator evaluator = nullptr;
+constinit std::atomic<Evaluator> evaluator{nullptr};
 
 void evaluate(Call& call) {
-  if (!evaluator) [[unlikely]] {
+  Evaluator serve = evaluator.load(std::memory_order_acquire);
+  if (!serve) [[unlikely]] {
     static std::once_flag once;
     std::call_once(once, install_defaults);
+    serve = evaluator.load(std::memory_order_acquire);
   }
-  evaluator(call);
+  serve(call);
 }
 
 void check_inputs(const Call& call) {
@@ -75,13 +78,15 @@ void Interpreter::pass_on(Call& call) {
 InterpreterScope::InterpreterScope(Interpreter* entry) : saved_(std::exchange(top, entry)) {}
 InterpreterScope::~InterpreterScope() { top = saved_; }
 
-void set_evaluator(Evaluator e) { evaluator = e; }
+void set_evaluator(Evaluator e) { evaluator.store(e, std::memory_order_release); }
 
 void dispatch(Call& call) {
   check_inputs(call);
   call.location = LocationScope::resolve(call.location);
   top ? top->process(call) : evaluate(call);
 }
+
+bool has_interpreters() { return top != nullptr; }
 
 void dispatch_read(const void* key, bool trainable, Tensor& value) {
   for (Interpreter* at = top; at; at = at->below()) at->read_variable(key, trainable, value);

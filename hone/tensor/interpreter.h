@@ -62,6 +62,9 @@ void install_defaults();
 /// Sends a call through the stack. Checks the number of inputs.
 void dispatch(Call& call);
 
+/// True if the calling thread's stack has entries.
+bool has_interpreters();
+
 /// Tells the thread's entries, top to bottom, that a variable is read; `value` comes back as they left it.
 void dispatch_read(const void* key, bool trainable, Tensor& value);
 /// Asks the thread's entries, top to bottom, whether one keeps an assigned value.

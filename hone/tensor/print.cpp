@@ -36,6 +36,7 @@ class Printer {
       : tensor_(tensor), base_(static_cast<const std::byte*>(tensor.raw())), all_(tensor.size() <= kAll) {}
 
   std::string print() {
+    if (tensor_.size() == 0) return "[]";
     collect(0, 0, [this](const std::string& text) { width_ = std::max(width_, text.size()); });
     std::string out;
     write(out, 0, 0);
@@ -103,7 +104,8 @@ class Printer {
 
 std::string to_string(const Tensor& tensor) {
   if (!tensor.defined()) return "undefined tensor";
-  return to_string(tensor.type()) + (tensor.rank() > 1 ? "\n" : " ") + Printer(tensor).print();
+  const bool lines = tensor.rank() > 1 && tensor.size() > 0;
+  return to_string(tensor.type()) + (lines ? "\n" : " ") + Printer(tensor).print();
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstring>
-#include <mutex>
 
 #include "hone/base/error.h"
 #include "hone/device/device.h"
@@ -36,6 +36,10 @@ Ref<TensorImpl> make_impl(const TensorType& type, Ref<Buffer> buffer, size_t off
 
 void copy_strided(std::byte*& to, const std::byte* from, const Shape& shape, const Ints& strides, int axis,
                   size_t item) {
+  if (shape.empty()) {
+    std::memcpy(to, from, item);
+    return;
+  }
   const int64_t n = shape[axis].number(), step = strides[axis] * static_cast<int64_t>(item);
   if (axis + 1 < shape.rank()) {
     for (int64_t i = 0; i < n; ++i) copy_strided(to, from + i * step, shape, strides, axis + 1, item);
@@ -54,9 +58,16 @@ void copy_strided(std::byte*& to, const std::byte* from, const Shape& shape, con
 size_t checked_bytes(const TensorType& type, Location location) {
   auto bytes = static_cast<__int128>(size_of(type.dtype));
   bool fits = true;
+  bool empty = false;
   for (Dim d : type.shape) {
+    fits = fits && d.number() >= 0;
+    empty = empty || d.number() == 0;
+  }
+  if (empty) bytes = 0;
+  for (Dim d : type.shape) {
+    if (!fits) break;
     bytes *= d.number();
-    fits = fits && d.number() >= 0 && bytes <= INT64_MAX / 4;
+    fits = bytes <= INT64_MAX / 4;
   }
   if (!fits) {
     throw Error(Code::kInvalidArgument, {.what = "a tensor of " + to_string(type) + " cannot be made",
@@ -90,6 +101,11 @@ Tensor Tensor::copy_in(const void* data, size_t count, const TensorType& type, L
 }
 
 Tensor Tensor::borrow(const void* data, const Shape& shape, DType dtype, BorrowOptions options, Location location) {
+  if (checked_bytes({dtype, shape}, location) > 0 && !data) {
+    throw Error(Code::kInvalidArgument, {.what = "borrow of a null pointer for " + to_string(TensorType{dtype, shape}),
+                                         .location = location,
+                                         .fix = "pass the address of the elements"});
+  }
   Ints strides(static_cast<size_t>(shape.rank()), 1);
   int64_t step = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -133,6 +149,7 @@ Tensor Tensor::alias(const TensorType& type, const Ints& strides) const {
 
 Tensor Tensor::dense() const {
   if (impl_->layout.dense) return *this;
+  if (Buffer* copy = impl_->packed.load(std::memory_order_acquire)) return Tensor(make_impl(type(), Ref(copy), 0));
   Tensor out = empty(type());
   if (out.size()) {
     std::byte* to = out.mutable_bytes();
@@ -141,20 +158,20 @@ Tensor Tensor::dense() const {
   return out;
 }
 
-const void* Tensor::raw() const {
-  // Packing in place keeps the returned pointer valid for the tensor's life; rare, so one lock for all.
-  static std::mutex mutex;
-  if (!__atomic_load_n(&impl_->layout.dense, __ATOMIC_ACQUIRE)) {
-    const std::lock_guard lock(mutex);
-    if (!impl_->layout.dense) {
-      const Tensor packed = dense();
-      impl_->buffer = packed.impl_->buffer;
-      impl_->offset = packed.impl_->offset;
-      __atomic_store_n(&impl_->layout.dense, true, __ATOMIC_RELEASE);
-    }
-  }
-  return bytes_at_offset();
+// The copy lives as long as the tensor, so that pointers into it do. Layout and buffer stay as they are: other threads
+// may be reading them.
+const Buffer& Tensor::packed() const {
+  Buffer* copy = impl_->packed.load(std::memory_order_acquire);
+  if (copy) return *copy;
+  const Tensor made = dense();
+  Buffer* mine = made.impl_->buffer.get();
+  mine->retain();
+  if (impl_->packed.compare_exchange_strong(copy, mine, std::memory_order_acq_rel)) return *mine;
+  mine->release();  // another thread was first
+  return *copy;
 }
+
+const void* Tensor::raw() const { return impl_->layout.dense ? bytes_at_offset() : packed().data(); }
 
 void Tensor::check_dtype(DType wanted, Location location) const {
   if (!defined())
@@ -185,9 +202,22 @@ double Tensor::scalar(Location location) const {
   });
 }
 
-int64_t Tensor::scalar_i64(Location location) const {
-  if (defined() && size() == 1 && (dtype() == i64 || dtype() == u64)) return *static_cast<const int64_t*>(raw());
-  return static_cast<int64_t>(scalar(location));
+int64_t Tensor::scalar_integer(int64_t min, uint64_t max, Location location) const {
+  const double value = scalar(location);
+  if (!is_floating(dtype())) {  // integers wrap, as in cast()
+    const void* at = raw();
+    return visit_dtype(dtype(), [at](auto kind) -> int64_t {
+      using T = decltype(kind);
+      if constexpr (std::is_integral_v<T>)
+        return static_cast<int64_t>(*static_cast<const T*>(at));
+      else
+        return 0;
+    });
+  }
+  if (std::isnan(value)) return 0;
+  if (value <= static_cast<double>(min)) return min;
+  if (value >= static_cast<double>(max)) return static_cast<int64_t>(max);
+  return value < 0 ? static_cast<int64_t>(value) : static_cast<int64_t>(static_cast<uint64_t>(value));
 }
 
 }  // namespace hone

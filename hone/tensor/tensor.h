@@ -1,9 +1,11 @@
 // Tensor: a handle to a dense array (or, in a trace, to a value that is not computed yet).
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
 #include <iosfwd>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +40,14 @@ struct TensorImpl : RefCounted<TensorImpl> {
   size_t offset = 0;  ///< bytes into the buffer
   uint64_t id = 0;    ///< unique over the process
   Layout layout;
+  std::atomic<Buffer*> packed{nullptr};  ///< a dense copy, made when the host first reads what is not dense; owned
+
+  TensorImpl() = default;
+  TensorImpl(const TensorImpl&) = delete;
+  TensorImpl& operator=(const TensorImpl&) = delete;
+  ~TensorImpl() {
+    if (const Buffer* copy = packed.load(std::memory_order_acquire)) copy->release();
+  }
   static void destroy(TensorImpl* impl);
 };
 
@@ -79,7 +89,8 @@ class Tensor {
   }
   /// Uninitialised memory of cpu(). Error kInvalidArgument for a symbolic or overflowing shape.
   static Tensor empty(const TensorType& type, Location location = Location::current());
-  /// The caller's memory without copy. The memory must stay valid and unchanged until the deleter runs.
+  /// The caller's memory without copy. The memory must stay valid and unchanged until the deleter runs. Error
+  /// kInvalidArgument for rows that do not fit, a negative extent, or no memory; the deleter does not run then.
   static Tensor borrow(const void* data, const Shape& shape, DType dtype, BorrowOptions options = {},
                        Location location = Location::current());
 
@@ -108,14 +119,14 @@ class Tensor {
     const std::span<const T> values = data<T>(location);
     return std::vector<T>(values.begin(), values.end());
   }
-  /// The only element, converted. Error kInvalidArgument for several.
+  /// The only element, converted as cast() does: floats to integers saturate, NaN gives 0. Error kInvalidArgument for
+  /// several.
   template <class T>
   T item(Location location = Location::current()) const {
-    const double value = scalar(location);
-    if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
-      return static_cast<T>(scalar_i64(location));
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      return static_cast<T>(scalar_integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), location));
     else
-      return static_cast<T>(value);
+      return static_cast<T>(scalar(location));
   }
   /// Bytes of the elements, packed.
   const void* raw() const;
@@ -144,7 +155,8 @@ class Tensor {
   const std::byte* bytes_at_offset() const { return impl_->buffer->data() + impl_->offset; }
   void check_dtype(DType wanted, Location location) const;
   double scalar(Location location) const;
-  int64_t scalar_i64(Location location) const;
+  int64_t scalar_integer(int64_t min, uint64_t max, Location location) const;
+  const Buffer& packed() const;
   Ref<TensorImpl> impl_;
 };
 
