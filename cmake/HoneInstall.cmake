@@ -35,6 +35,25 @@ foreach(LIBRARY IN LISTS LIBRARIES)
   endif()
 endforeach()
 
+# Headers that no user needs are not installed; hone/hone.h reaches all others (tests/package/umbrella_test.cpp).
+set(HONE_INTERNAL_HEADERS
+    "/hone/(backend|cli|compiler|ir|profile)$"
+    "_test(_tools)?\\.h$"
+    "/hone/register\\.h$"
+    "/hone/base/(arena|file|hash|philox|probe|team)\\.h$"
+    "/hone/device/block_cache\\.h$"
+    "/hone/formats/(bytes|inflate|json|zip)\\.h$"
+    "/hone/function/(evaluate|flat_map)\\.h$"
+    "/hone/math/(bits|composites|contraction|convert|erf|exp_log|functors|half|kernels|level|nn[a-z_]*)\\.h$"
+    "/hone/math/(power|reduce[a-z_]*|scalar|tile|trigonometry|vec|x86)\\.h$"
+    "/hone/nn/(registry|targets)\\.h$"
+    "/hone/ops/(combine|conv_geometry|dot_axes|family|gather_scatter|kernel|promote|reduce_steps|table|views|window_walk)\\.h$"
+    "/hone/optim/clipping\\.h$"
+    "/hone/tensor/half\\.h$"
+    "/hone/train/(model_state|sequential)\\.h$")
+list(JOIN HONE_INTERNAL_HEADERS "\n" TEXT)
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/internal_headers.txt CONTENT "${TEXT}\n")
+
 if(NOT HONE_INSTALL)
   return()
 endif()
@@ -44,8 +63,11 @@ install(TARGETS hone EXPORT HoneTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBD
 if(TARGET hone_tool)
   install(TARGETS hone_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "ops.def" PATTERN "cli" EXCLUDE)
+set(EXCLUDED "")
+foreach(EXPRESSION IN LISTS HONE_INTERNAL_HEADERS)
+  list(APPEND EXCLUDED REGEX ${EXPRESSION} EXCLUDE)
+endforeach()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/hone DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" ${EXCLUDED})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Hone)

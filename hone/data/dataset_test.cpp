@@ -298,6 +298,23 @@ TEST(Dataset, ManyAbandonedPassesKeepNoMemory) {
   EXPECT_EQ(memory_stats().in_use, before);
 }
 
+TEST(Dataset, PassesOverGeneratorsKeepNothing) {
+  const auto token = std::make_shared<int>(0);
+  const auto dataset =
+      generator([token, i = 0]() mutable {
+        return i < 50 ? std::optional(Tensor::from(std::vector<int64_t>(64, i++), {64})) : std::nullopt;
+      }).batch(4);
+  for (const auto& batch : dataset) EXPECT_LE(batch.dim(0), 4);
+  const long owners = token.use_count();
+  const size_t before = memory_stats().in_use;
+  for (int pass = 0; pass < 200; ++pass) {
+    auto it = dataset.iterator();
+    for (int i = 0; i < pass % 20; ++i) it.next();  // some passes end early, some do not
+  }
+  EXPECT_EQ(token.use_count(), owners);
+  EXPECT_EQ(memory_stats().in_use, before);
+}
+
 TEST(Sources, FashionMnistIsRead) {
   const auto [train, test] = fashion_mnist();
   EXPECT_EQ(train.size(), 60000);

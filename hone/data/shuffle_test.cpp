@@ -5,6 +5,7 @@
 
 #include "hone/base/error.h"
 #include "hone/data/data.h"
+#include "hone/device/device.h"
 
 namespace hone::data {
 namespace {
@@ -60,6 +61,40 @@ TEST(Shuffle, HasTheSameOrderWithAndWithoutRandomAccess) {
 TEST(Shuffle, DrawsFromTheNextElementsOnly) {
   const Numbers order = read(range(1000).shuffle(10, {.seed = 2}));
   for (int64_t i = 0; i < 1000; ++i) EXPECT_LT(order[static_cast<size_t>(i)], i + 10);
+}
+
+TEST(Shuffle, ABufferOfAllElementsMixesAllPlaces) {
+  constexpr size_t kN = 20;
+  constexpr int kOrders = 2000;
+  int counts[kN][kN] = {};  // of element i at place j
+  for (int seed = 0; seed < kOrders; ++seed) {
+    const Numbers order = read(range(kN).shuffle(kN, {.seed = seed}));
+    for (size_t j = 0; j < kN; ++j) ++counts[static_cast<size_t>(order[j])][j];
+  }
+  // Pearson's sum over 19 * 19 degrees of freedom: 361 on average, above 465 in one of 10,000 fair tables.
+  const double expected = static_cast<double>(kOrders) / kN;
+  double sum = 0;
+  for (const auto& row : counts) {
+    for (const int count : row) sum += (count - expected) * (count - expected) / expected;
+  }
+  EXPECT_LT(sum, 465);
+  EXPECT_GT(sum, 265) << "too even to be random";
+}
+
+TEST(Shuffle, OfTheWholeDataKeepsPlacesOnly) {
+  const Tensor rows = Tensor::from(std::vector<float>(size_t{1} << 18, 1), {1024, 256});  // 1 MiB
+  int made = 0;
+  const auto dataset =
+      from_tensor_slices(rows).map([&made](Tensor row) { return ++made, row; }).shuffle(1024, {.seed = 1});
+  const size_t before = memory_stats().in_use;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    made = 0;
+    auto it = dataset.iterator();
+    it.next();
+    EXPECT_EQ(made, 1) << "the first element comes at once, no buffer is filled before";
+    while (it.next()) EXPECT_LE(memory_stats().in_use, before + 4096);
+    EXPECT_EQ(made, 1024);
+  }
 }
 
 TEST(Shuffle, EachPassHasAnOrderOfItsOwn) {

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "hone/base/error.h"
 #include "hone/nn/core.h"
 #include "hone/nn/registry.h"
 #include "hone/ops/attention.h"
 #include "hone/ops/contraction.h"
+#include "hone/ops/creation.h"
+#include "hone/ops/elementwise.h"
 #include "hone/ops/movement.h"
+#include "hone/ops/nn.h"
 
 namespace hone::nn {
 namespace {
@@ -39,7 +44,7 @@ class AttentionModule final : public Module {
     query_ = projection("query", query, key_dim_);
     key_ = projection("key", key, key_dim_);
     value_ = projection("value", value, value_dim_);
-    out_kernel_ = variable("output_kernel", {{heads_ * value_dim_, out}, options_.kernel_initializer});
+    out_kernel_ = variable("output_kernel", {{heads_, value_dim_, out}, options_.kernel_initializer});
     if (options_.use_bias) out_bias_ = variable("output_bias", {{out}, Zeros()});
   }
 
@@ -53,35 +58,57 @@ class AttentionModule final : public Module {
     const Tensor v = split_heads(inputs[inputs.size() > 1 ? 1 : 0], value_, value_dim_);
     Tensor mask = options.mask;
     if (mask.defined() && mask.rank() == 3) mask = expand_dims(mask, 1);
-    Tensor attended = scaled_dot_product_attention(q, k, v, {.mask = mask, .causal = options_.use_causal_mask});
-    if (dropout_.defined()) attended = dropout_(attended, options);
+    const bool drops = dropout_.defined() && options.training;
+    Tensor attended = drops || value_dim_ != key_dim_
+                          ? attend_by_steps(q, k, v, mask, options)
+                          : scaled_dot_product_attention(q, k, v, {.mask = mask, .causal = options_.use_causal_mask});
     attended = reshape(attended, {attended.shape()[0], attended.shape()[1], heads_ * value_dim_});
-    return dense(attended, out_kernel_, options_.use_bias ? out_bias_.value() : Tensor());
+    const Tensor kernel = reshape(out_kernel_, {heads_ * value_dim_, out_kernel_.shape()[2]});
+    return dense(attended, kernel, options_.use_bias ? out_bias_.value() : Tensor());
   }
 
   Config config() const override {
-    return Config::Table{{"type", type()},
-                         {"num_heads", heads_},
-                         {"key_dim", key_dim_},
-                         {"value_dim", value_dim_},
-                         {"dropout", options_.dropout},
-                         {"use_bias", options_.use_bias},
-                         {"use_causal_mask", options_.use_causal_mask},
-                         {"output_dim", options_.output_dim}};
+    Config config(Config::Table{{"type", type()},
+                                {"num_heads", heads_},
+                                {"key_dim", key_dim_},
+                                {"value_dim", value_dim_},
+                                {"dropout", options_.dropout},
+                                {"use_bias", options_.use_bias},
+                                {"use_causal_mask", options_.use_causal_mask},
+                                {"output_dim", options_.output_dim}});
+    set_initializer(config, "kernel_initializer", options_.kernel_initializer);
+    return config;
   }
 
  private:
+  // What the op does not serve: dropped probabilities, and values of another width than the keys. q [b, t, h, d], k [b,
+  // s, h, d], v [b, s, h, e].
+  Tensor attend_by_steps(const Tensor& q, const Tensor& k, const Tensor& v, Tensor mask,
+                         const CallOptions& options) const {
+    if (options_.use_causal_mask) {
+      const Tensor causal = iota({q.shape()[1], 1}, 0) >= iota({1, k.shape()[1]}, 1);
+      mask = mask.defined() ? logical_and(mask, causal) : causal;
+    }
+    Tensor scores = matmul(swap_axes(q, 1, 2), swap_axes(k, 1, 2), {.transpose_b = true});
+    scores = scores * (1 / std::sqrt(static_cast<double>(key_dim_)));
+    if (mask.defined()) scores = where(mask, scores, -1e30);
+    Tensor p = softmax(scores);
+    if (mask.defined()) p = where(mask, p, 0);  // a query that may attend to nothing gives 0
+    return swap_axes(matmul(dropout_.defined() ? dropout_(p, options) : p, swap_axes(v, 1, 2)), 1, 2);
+  }
+
   struct Projection {
     Variable kernel, bias;
   };
   Projection projection(const std::string& name, Dim in, int64_t dim) {
-    Projection made{variable(name + "_kernel", {{in, heads_ * dim}, options_.kernel_initializer}), {}};
-    if (options_.use_bias) made.bias = variable(name + "_bias", {{heads_ * dim}, Zeros()});
+    Projection made{variable(name + "_kernel", {{in, heads_, dim}, options_.kernel_initializer}), {}};
+    if (options_.use_bias) made.bias = variable(name + "_bias", {{heads_, dim}, Zeros()});
     return made;
   }
   Tensor split_heads(const Tensor& x, const Projection& p, int64_t dim) const {
-    return reshape(dense(x, p.kernel, options_.use_bias ? p.bias.value() : Tensor()),
-                   {x.shape()[0], x.shape()[1], heads_, dim});
+    const Tensor kernel = reshape(p.kernel, {p.kernel.shape()[0], heads_ * dim});
+    const Tensor bias = options_.use_bias ? reshape(p.bias, {heads_ * dim}) : Tensor();
+    return reshape(dense(x, kernel, bias), {x.shape()[0], x.shape()[1], heads_, dim});
   }
 
   int64_t heads_, key_dim_, value_dim_;

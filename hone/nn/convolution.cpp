@@ -71,6 +71,8 @@ class Conv2DModule final : public Module {
     config.set("groups", options_.groups);
     config.set("activation", options_.activation.name());
     config.set("use_bias", options_.use_bias);
+    set_initializer(config, "kernel_initializer", options_.kernel_initializer);
+    set_initializer(config, "bias_initializer", options_.bias_initializer);
     return config;
   }
 
@@ -107,6 +109,8 @@ class DepthwiseModule final : public Module {
     config.set("depth_multiplier", options_.depth_multiplier);
     config.set("activation", options_.activation.name());
     config.set("use_bias", options_.use_bias);
+    set_initializer(config, "depthwise_initializer", options_.depthwise_initializer);
+    set_initializer(config, "bias_initializer", options_.bias_initializer);
     return config;
   }
 
@@ -148,6 +152,9 @@ class SeparableModule final : public Module {
     config.set("depth_multiplier", options_.depth_multiplier);
     config.set("activation", options_.activation.name());
     config.set("use_bias", options_.use_bias);
+    set_initializer(config, "depthwise_initializer", options_.depthwise_initializer);
+    set_initializer(config, "pointwise_initializer", options_.pointwise_initializer);
+    set_initializer(config, "bias_initializer", options_.bias_initializer);
     return config;
   }
 

@@ -29,10 +29,13 @@ class DenseModule final : public Module {
     return options_.activation(dense(x, kernel_, options_.use_bias ? bias_.value() : Tensor()));
   }
   Config config() const override {
-    return Config::Table{{"type", type()},
-                         {"units", units_},
-                         {"activation", options_.activation.name()},
-                         {"use_bias", options_.use_bias}};
+    Config config(Config::Table{{"type", type()},
+                                {"units", units_},
+                                {"activation", options_.activation.name()},
+                                {"use_bias", options_.use_bias}});
+    set_initializer(config, "kernel_initializer", options_.kernel_initializer);
+    set_initializer(config, "bias_initializer", options_.bias_initializer);
+    return config;
   }
 
  private:
@@ -123,7 +126,9 @@ class EmbeddingModule final : public Module {
   }
   Tensor call(const Tensor& ids, const CallOptions&) override { return embedding(table_, ids); }
   Config config() const override {
-    return Config::Table{{"type", type()}, {"input_dim", rows_}, {"output_dim", columns_}};
+    Config config(Config::Table{{"type", type()}, {"input_dim", rows_}, {"output_dim", columns_}});
+    set_initializer(config, "embeddings_initializer", options_.embeddings_initializer);
+    return config;
   }
 
  private:

@@ -197,6 +197,12 @@ Initializer Constant(double value) {
           [value](const Shape& shape, DType dtype) { return full(shape, value, dtype); }};
 }
 
+bool has_config(const Initializer& initializer) {
+  std::string_view name;
+  std::vector<double> arguments;
+  return parse(initializer.name, name, arguments) && std::ranges::find(kNamed, name, &Named::name) != std::end(kNamed);
+}
+
 Initializer initializer(const std::string& text) {
   std::string_view name;
   std::vector<double> arguments;

@@ -34,6 +34,9 @@ Initializer Orthogonal();
 Initializer Zeros();
 Initializer Ones();
 Initializer Constant(double value);
+/// True for names that initializer() makes again; other initialisers are left out of layer configs, and a layer from
+/// such a config has its type's default.
+bool has_config(const Initializer& initializer);
 /// By name; the name's spelling as in Keras, with the nearest one in the error.
 Initializer initializer(const std::string& name);
 inline Initializer::Initializer(const char* name) : Initializer(initializer(name)) {}

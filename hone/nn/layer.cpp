@@ -33,6 +33,19 @@ void collect(const Layer& layer, const std::string& prefix, std::unordered_set<c
   for (const auto& [name, child] : layer.module().children()) collect(child, prefix + name + "/", seen, out);
 }
 
+// Ops name the layer that calls them; other errors get it where they leave the innermost one.
+bool names_layer(const Error& error) {
+  return std::ranges::any_of(error.parts().details,
+                             [](const std::string& line) { return line.starts_with("in layer "); });
+}
+
+Error in_this_layer(const Error& error) {
+  ErrorParts parts = error.parts();
+  parts.details.push_back("in layer " + LocationScope::path());
+  if (!parts.location.known()) parts.location = LocationScope::resolve({});
+  return {error.code(), std::move(parts)};
+}
+
 std::map<std::string, std::function<Layer(const Config&)>, std::less<>>& custom_types() {
   static std::map<std::string, std::function<Layer(const Config&)>, std::less<>> types;
   return types;
@@ -99,12 +112,17 @@ Tensor Layer::call(std::span<const Tensor> inputs, const CallOptions& options, L
     throw Error(Code::kFailedPrecondition,
                 {.what = "calling an empty layer", .location = location, .fix = "construct the layer first"});
   const LocationScope scope(location, impl_->name_.c_str());
-  if (!impl_->built_) {
-    std::vector<TensorType> types;
-    for (const Tensor& input : inputs) types.push_back(input.type());
-    build(types);
+  try {
+    if (!impl_->built_) {
+      std::vector<TensorType> types;
+      for (const Tensor& input : inputs) types.push_back(input.type());
+      build(types);
+    }
+    return inputs.size() == 1 ? impl_->call(inputs[0], options) : impl_->call(inputs, options);
+  } catch (const Error& error) {
+    if (names_layer(error)) throw;
+    throw in_this_layer(error);
   }
-  return inputs.size() == 1 ? impl_->call(inputs[0], options) : impl_->call(inputs, options);
 }
 
 Tensor Layer::operator()(const Tensor& x, const CallOptions& options, Location location) const {
@@ -159,6 +177,19 @@ void register_layer(std::string type, std::function<Layer(const Config&)> from_c
   custom_types()[std::move(type)] = std::move(from_config);
 }
 
+namespace {
+
+// What a config may say of a layer of any type.
+Layer with_common_options(Layer layer, const Config& config, std::string_view where) {
+  if (const Config* name = config.find("name")) layer.set_name(name->as_string(fmt::format("{}.name", where)));
+  if (const Config* trainable = config.find("trainable");
+      trainable && !trainable->as_bool(fmt::format("{}.trainable", where)))
+    layer.set_trainable(false);
+  return layer;
+}
+
+}  // namespace
+
 Layer layer_from_config(const Config& config, std::string_view where) {
   const Config* type = config.find("type");
   if (!type) {
@@ -166,15 +197,15 @@ Layer layer_from_config(const Config& config, std::string_view where) {
                 "for example {type = \"Dense\", units = 10}");
   }
   const std::string& name = type->as_string(fmt::format("{}.type", where));
-  if (const auto custom = custom_types().find(name); custom != custom_types().end()) return custom->second(config);
+  if (const auto custom = custom_types().find(name); custom != custom_types().end())
+    return with_common_options(custom->second(config), config, where);
   std::vector<std::string_view> names;
   for (const LayerType& each : layer_types()) {
     if (each.name == name) {
       ConfigReader reader(config, where);
       Layer layer = each.from_config(reader);
       reader.finish();
-      if (const Config* given = config.find("name")) layer.set_name(given->as_string(fmt::format("{}.name", where)));
-      return layer;
+      return with_common_options(layer, config, where);
     }
     names.push_back(each.name);
   }

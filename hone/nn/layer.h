@@ -118,7 +118,8 @@ Layer make(Args&&... args) {
   return Layer(std::make_shared<M>(std::forward<Args>(args)...));
 }
 
-/// The layer that a config describes ({"type": "Dense", "units": 10}). Error kInvalidArgument for unknown types and
+/// The layer that a config describes ({"type": "Dense", "units": 10}); each may have a "name" and
+/// "trainable". Error kInvalidArgument for unknown types and
 /// keys, with the nearest name; `where` leads the key's path in messages.
 Layer layer_from_config(const Config& config, std::string_view where = "layer");
 /// Makes a type of one's own known to layer_from_config (and so to bundles).

@@ -1,4 +1,5 @@
 // Every layer type by its config.
+#include "hone/base/error.h"
 #include "hone/nn/attention.h"
 #include "hone/nn/convolution.h"
 #include "hone/nn/core.h"
@@ -9,7 +10,12 @@
 namespace hone::nn {
 namespace {
 
-Activation activation(ConfigReader& r) { return Activation(r.string("activation", "linear").c_str()); }
+Activation activation(ConfigReader& r) {
+  const std::string name = r.string("activation", "linear");
+  if (name != "custom") return Activation(name);
+  throw Error(Code::kUnsupported, r.path("activation") + " is a function of one's own, which a config cannot hold",
+              "build the model in code and call load_weights, or make the function a Module and register_layer it");
+}
 Initializer initializer_of(ConfigReader& r, std::string_view key, const char* fallback) {
   return initializer(r.string(key, fallback));
 }
@@ -31,7 +37,8 @@ constexpr LayerType kTypes[] = {
      [](ConfigReader& r) -> Layer { return Dropout(r.number("rate", 0.5), {.seed = r.integer("seed", -1)}); }},
     {"Embedding",
      [](ConfigReader& r) -> Layer {
-       return Embedding(r.required_integer("input_dim"), r.required_integer("output_dim"));
+       return Embedding(r.required_integer("input_dim"), r.required_integer("output_dim"),
+                        {.embeddings_initializer = initializer_of(r, "embeddings_initializer", "random_uniform")});
      }},
     {"Rescaling", [](ConfigReader& r) -> Layer { return Rescaling(r.number("scale", 1), r.number("offset", 0)); }},
     {"Conv2D",
@@ -48,12 +55,15 @@ constexpr LayerType kTypes[] = {
      }},
     {"DepthwiseConv2D",
      [](ConfigReader& r) -> Layer {
-       return DepthwiseConv2D(r.required_sizes("kernel_size"), {.strides = r.sizes("strides", {1}),
-                                                                .padding = r.string("padding", "valid"),
-                                                                .depth_multiplier = r.integer("depth_multiplier", 1),
-                                                                .dilation_rate = r.sizes("dilation_rate", {1}),
-                                                                .activation = activation(r),
-                                                                .use_bias = r.boolean("use_bias", true)});
+       return DepthwiseConv2D(r.required_sizes("kernel_size"),
+                              {.strides = r.sizes("strides", {1}),
+                               .padding = r.string("padding", "valid"),
+                               .depth_multiplier = r.integer("depth_multiplier", 1),
+                               .dilation_rate = r.sizes("dilation_rate", {1}),
+                               .activation = activation(r),
+                               .use_bias = r.boolean("use_bias", true),
+                               .depthwise_initializer = initializer_of(r, "depthwise_initializer", "glorot_uniform"),
+                               .bias_initializer = initializer_of(r, "bias_initializer", "zeros")});
      }},
     {"SeparableConv2D",
      [](ConfigReader& r) -> Layer {
@@ -63,7 +73,10 @@ constexpr LayerType kTypes[] = {
                                .dilation_rate = r.sizes("dilation_rate", {1}),
                                .depth_multiplier = r.integer("depth_multiplier", 1),
                                .activation = activation(r),
-                               .use_bias = r.boolean("use_bias", true)});
+                               .use_bias = r.boolean("use_bias", true),
+                               .depthwise_initializer = initializer_of(r, "depthwise_initializer", "glorot_uniform"),
+                               .pointwise_initializer = initializer_of(r, "pointwise_initializer", "glorot_uniform"),
+                               .bias_initializer = initializer_of(r, "bias_initializer", "zeros")});
      }},
     {"MaxPooling2D",
      [](ConfigReader& r) -> Layer {
@@ -99,14 +112,19 @@ constexpr LayerType kTypes[] = {
                                   .dropout = r.number("dropout", 0),
                                   .use_bias = r.boolean("use_bias", true),
                                   .use_causal_mask = r.boolean("use_causal_mask", false),
-                                  .output_dim = r.integer("output_dim", 0)});
+                                  .output_dim = r.integer("output_dim", 0),
+                                  .kernel_initializer = initializer_of(r, "kernel_initializer", "glorot_uniform")});
      }},
     {"LSTM",
      [](ConfigReader& r) -> Layer {
-       return LSTM(r.required_integer("units"), {.use_bias = r.boolean("use_bias", true),
-                                                 .unit_forget_bias = r.boolean("unit_forget_bias", true),
-                                                 .return_sequences = r.boolean("return_sequences", false),
-                                                 .go_backwards = r.boolean("go_backwards", false)});
+       return LSTM(r.required_integer("units"),
+                   {.use_bias = r.boolean("use_bias", true),
+                    .unit_forget_bias = r.boolean("unit_forget_bias", true),
+                    .return_sequences = r.boolean("return_sequences", false),
+                    .go_backwards = r.boolean("go_backwards", false),
+                    .kernel_initializer = initializer_of(r, "kernel_initializer", "glorot_uniform"),
+                    .recurrent_initializer = initializer_of(r, "recurrent_initializer", "orthogonal"),
+                    .bias_initializer = initializer_of(r, "bias_initializer", "zeros")});
      }},
 };
 

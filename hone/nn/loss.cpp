@@ -153,11 +153,13 @@ class SparseRule final : public LossRule {
   SparseCategoricalCrossentropyOptions options_;
 };
 
+constexpr const char* kCustom = "Custom";
+
 class FunctionRule final : public LossRule {
  public:
   explicit FunctionRule(std::function<Tensor(const Tensor&, const Tensor&)> function)
       : function_(std::move(function)) {}
-  std::string type() const override { return "Custom"; }
+  std::string type() const override { return kCustom; }
   Config config() const override { return Config::Table{{"type", type()}}; }
   Tensor values(const Tensor& y_true, const Tensor& y_pred) const override {
     return in_float(function_(y_true, y_pred));
@@ -241,6 +243,10 @@ SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(SparseCategoricalCr
 
 Loss loss_from_config(const Config& config, std::string_view where) {
   const std::string& name = optim::type_name(config, where);
+  if (name == kCustom) {
+    throw Error(Code::kUnsupported, fmt::format("{} is a function of one's own, which a config cannot hold", where),
+                "build the model in code, compile it with the function, and call load_weights");
+  }
   std::vector<std::string> snakes;
   for (const Type& type : kTypes) {
     snakes.push_back(optim::snake_case(type.name));

@@ -16,6 +16,8 @@
 namespace hone::nn {
 namespace {
 
+constexpr const char* kCustom = "Custom";
+
 using Values = std::function<Tensor(const Tensor& y_true, const Tensor& y_pred)>;
 
 Ints axes_from(int first, int rank) {
@@ -139,7 +141,7 @@ Metric::Metric(const std::string& name) : Metric(metric_from_config(Config(name)
 Metric::Metric(std::shared_ptr<const MetricRule> rule, std::string name)
     : rule_(std::move(rule)), name_(std::move(name)) {}
 Metric::Metric(std::function<Tensor(const Tensor&, const Tensor&)> values, std::string name)
-    : Metric(std::make_shared<MeanRule>(Config(Config::Table{{"type", "Custom"}, {"name", name}}), std::move(values)),
+    : Metric(std::make_shared<MeanRule>(Config(Config::Table{{"type", kCustom}, {"name", name}}), std::move(values)),
              name) {}
 
 const MetricRule& Metric::rule() const {
@@ -208,6 +210,10 @@ MeanAbsoluteError::MeanAbsoluteError(MetricOptions options)
 
 Metric metric_from_config(const Config& config, std::string_view where) {
   const std::string& name = optim::type_name(config, where);
+  if (name == kCustom) {
+    throw Error(Code::kUnsupported, fmt::format("{} is a function of one's own, which a config cannot hold", where),
+                "build the model in code, compile it with the function, and call load_weights");
+  }
   std::vector<std::string_view> names;
   for (const Type& type : kTypes) {
     if (name == type.name || name == type.snake || (!type.short_name.empty() && name == type.short_name))

@@ -55,12 +55,16 @@ class LstmModule final : public Module {
   }
 
   Config config() const override {
-    return Config::Table{{"type", type()},
-                         {"units", units_},
-                         {"use_bias", options_.use_bias},
-                         {"unit_forget_bias", options_.unit_forget_bias},
-                         {"return_sequences", options_.return_sequences},
-                         {"go_backwards", options_.go_backwards}};
+    Config config(Config::Table{{"type", type()},
+                                {"units", units_},
+                                {"use_bias", options_.use_bias},
+                                {"unit_forget_bias", options_.unit_forget_bias},
+                                {"return_sequences", options_.return_sequences},
+                                {"go_backwards", options_.go_backwards}});
+    set_initializer(config, "kernel_initializer", options_.kernel_initializer);
+    set_initializer(config, "recurrent_initializer", options_.recurrent_initializer);
+    set_initializer(config, "bias_initializer", options_.bias_initializer);
+    return config;
   }
 
  private:

@@ -9,7 +9,7 @@
 namespace hone::nn {
 
 ConfigReader::ConfigReader(const Config& config, std::string_view where)
-    : config_(config), where_(where), known_{"type", "name"} {
+    : config_(config), where_(where), known_{"type", "name", "trainable"} {
   config.as_table(where_);
 }
 
@@ -64,6 +64,10 @@ void ConfigReader::finish() const {
                 {.what = fmt::format("{} has no option '{}'", where_, key),
                  .fix = close.empty() ? "remove it" : fmt::format("did you mean '{}'?", close)});
   }
+}
+
+void set_initializer(Config& config, std::string key, const Initializer& initializer) {
+  if (has_config(initializer)) config.set(std::move(key), initializer.name);
 }
 
 Config sizes_config(const Ints& sizes) {

@@ -13,7 +13,7 @@ namespace hone::nn {
 /// Reads the keys of one table; finish() fails on keys that nobody asked for.
 class ConfigReader {
  public:
-  /// `where` names the table in messages. "type" and "name" are always known.
+  /// `where` names the table in messages. "type", "name" and "trainable" are always known.
   ConfigReader(const Config& config, std::string_view where);
 
   int64_t integer(std::string_view key, int64_t fallback);
@@ -42,6 +42,9 @@ struct LayerType {
 };
 /// All types of the library.
 std::span<const LayerType> layer_types();
+
+/// Sets the initializer's name, unless it is one of the user's own.
+void set_initializer(Config& config, std::string key, const Initializer& initializer);
 
 /// A number where all sizes agree, else an array.
 Config sizes_config(const Ints& sizes);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "hone/base/error.h"
+#include "hone/base/hash.h"
 #include "hone/formats/json.h"
 #include "hone/formats/safetensors.h"
 #include "hone/function/tape.h"
@@ -12,16 +13,58 @@
 #include "hone/train/sequential.h"
 
 namespace hone::nn {
+
+std::string bundle_checksum(const std::string& description, const formats::NamedTensors& tensors) {
+  uint64_t hash = hash_of(description);
+  for (const auto& [name, tensor] : tensors) {
+    hash = hash_combine(hash, hash_of(name));
+    hash = hash_combine(hash, hash_of(to_string(tensor.type())));
+    hash = hash_combine(hash, hash_bytes(tensor.raw(), tensor.bytes()));
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 namespace {
 
 constexpr int64_t kVersion = 1;
 constexpr std::string_view kOptimizer = "optimizer/";
 constexpr const char* kDescription = "hone.bundle";
+constexpr const char* kChecksum = "hone.checksum";
 
 [[noreturn]] void damaged(const std::string& path, const std::string& why) {
   throw Error(Code::kDataLoss, {.what = "damaged model bundle",
                                 .details = {"file: " + path, why},
                                 .fix = "restore the file, or train the model again"});
+}
+
+const std::string* find(const formats::Metadata& metadata, std::string_view key) {
+  for (const auto& [name, value] : metadata) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+// The description of a bundle whose checksum is right; null for a file without one.
+const std::string* checked_description(const formats::SafeTensors& file, const std::string& path) {
+  const std::string *description = find(file.metadata, kDescription), *expected = find(file.metadata, kChecksum);
+  if (!description) return nullptr;
+  if (!expected) damaged(path, fmt::format("its metadata lacks {}", kChecksum));
+  const std::string got = bundle_checksum(*description, file.tensors);
+  if (got != *expected) damaged(path, fmt::format("checksum: expected {}, got {}", *expected, got));
+  return description;
+}
+
+// Runs `body`; errors that do not name the file get a line that does.
+template <class Body>
+auto naming_file(const std::string& path, Body body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).find(path) != std::string_view::npos) throw;
+    ErrorParts parts = error.parts();
+    parts.details.insert(parts.details.begin(), "file: " + path);
+    throw Error(error.code(), std::move(parts));
+  }
 }
 
 Config type_config(const TensorType& type) {
@@ -98,9 +141,10 @@ std::string describe(const Model& model, const CompileOptions& compile) {
 
 using Arrays = std::map<std::string, Tensor, std::less<>>;
 
-// Assigns arrays to variables; reports all that does not fit at once.
+// Assigns arrays to variables, all or none; reports all that does not fit at once. Arrays may be left over unless
+// `exact`.
 void assign(const std::vector<std::pair<std::string, Variable>>& variables, std::string_view prefix, Arrays& arrays,
-            const std::string& path) {
+            const std::string& path, bool exact) {
   std::vector<std::string> problems;
   std::vector<std::pair<Variable, Tensor>> found;
   for (const auto& [name, variable] : variables) {
@@ -115,6 +159,10 @@ void assign(const std::vector<std::pair<std::string, Variable>>& variables, std:
     }
     found.emplace_back(variable, at->second);
     arrays.erase(at);
+  }
+  for (const auto& [name, tensor] : arrays) {
+    if (exact && !name.starts_with(kOptimizer))
+      problems.push_back("left over: " + name + " " + to_string(tensor.type()));
   }
   if (problems.empty()) {
     for (const auto& [variable, value] : found) variable.assign(value);
@@ -132,45 +180,29 @@ Arrays arrays_of(const formats::SafeTensors& file) {
   return arrays;
 }
 
+// Those that the optimizer had state for when the file was written: none before the first step, and not the frozen
+// ones.
+std::vector<std::pair<std::string, Variable>> variables_with_slots(const Model& model,
+                                                                   const optim::Optimizer& optimizer,
+                                                                   const Arrays& arrays) {
+  const std::string first = optimizer.named_variables().front().first;  // "adam/iterations"
+  const std::string prefix = std::string(kOptimizer) + first.substr(0, first.find('/') + 1);
+  std::vector<std::pair<std::string, Variable>> variables = model.named_variables();
+  std::erase_if(variables, [&](const auto& named) {
+    const std::string slots = prefix + named.first + "/";
+    const auto at = arrays.lower_bound(slots);
+    return at == arrays.end() || !at->first.starts_with(slots);
+  });
+  return variables;
+}
+
 // Makes the variables by one call on zeros.
 void build_variables(Model& model) {
   const NoGradScope quiet;
   model(zeros(model.input_type().shape, model.input_type().dtype));
 }
 
-}  // namespace
-
-void Model::save(const std::string& path, Location location) const {
-  const auto variables = named_variables();
-  if (input_type().shape.rank() == 0) {
-    throw Error(Code::kFailedPrecondition, {.what = "the model was never called: there are no weights to save",
-                                            .location = location,
-                                            .fix = "train it, or call set_input_type and the model once"});
-  }
-  formats::NamedTensors tensors;
-  for (const auto& [name, variable] : variables) tensors.emplace_back(name, variable.value());
-  if (state_->compiled) {
-    for (const auto& [name, variable] : state_->compile.optimizer.named_variables())
-      tensors.emplace_back(std::string(kOptimizer) + name, variable.value());
-  }
-  formats::write_safetensors(path, tensors, {{"format", "hone"}, {kDescription, describe(*this, state_->compile)}});
-}
-
-Model Model::load(const std::string& path, Location location) {
-  register_layer("Sequential", sequential_from);
-  const formats::SafeTensors file = formats::read_safetensors(path);
-  const std::string* text = nullptr;
-  for (const auto& [key, value] : file.metadata) {
-    if (key == kDescription) text = &value;
-  }
-  if (!text) {
-    throw Error(Code::kUnsupported,
-                {.what = "this safetensors file is no model bundle",
-                 .location = location,
-                 .details = {"file: " + path, "its metadata has no entry " + std::string(kDescription)},
-                 .fix = "build the model in code and call load_weights"});
-  }
-  const Config description = formats::parse_json(*text, path);
+Model model_from(const Config& description, const formats::SafeTensors& file, const std::string& path) {
   const Config *version = description.find("version"), *architecture = description.find("model"),
                *input = description.find("input");
   if (!version || !architecture || !input) damaged(path, "the description lacks version, model or input");
@@ -185,12 +217,13 @@ Model Model::load(const std::string& path, Location location) {
   if (const Config* preprocessing = description.find("preprocessing"))
     model.set_preprocessing(preprocessing_from(*preprocessing));
   if (const Config* names = description.find("class_names")) {
-    for (const Config& item : names->as_array("class_names"))
-      model.state_->class_names.push_back(item.as_string("class_names"));
+    std::vector<std::string> classes;
+    for (const Config& item : names->as_array("class_names")) classes.push_back(item.as_string("class_names"));
+    model.set_class_names(std::move(classes));
   }
   build_variables(model);
   Arrays arrays = arrays_of(file);
-  assign(model.named_variables(), "", arrays, path);
+  assign(model.named_variables(), "", arrays, path, false);
   if (const Config* compiled = description.find("compile")) {
     CompileOptions options;
     if (const Config* optimizer = compiled->find("optimizer"))
@@ -201,12 +234,45 @@ Model Model::load(const std::string& path, Location location) {
         options.metrics.push_back(metric_from_config(metric, "metric"));
     }
     model.compile(options);
-    if (!arrays.empty()) {
-      options.optimizer.build(named_trainable_variables(model));
-      assign(options.optimizer.named_variables(), kOptimizer, arrays, path);
-    }
+    options.optimizer.build(variables_with_slots(model, options.optimizer, arrays));
+    assign(options.optimizer.named_variables(), kOptimizer, arrays, path, false);
   }
   return model;
+}
+
+}  // namespace
+
+void Model::save(const std::string& path, Location location) const {
+  const auto variables = named_variables();
+  if (input_type().shape.rank() == 0 || !built()) {
+    throw Error(Code::kFailedPrecondition, {.what = "the model was never called: there are no weights to save",
+                                            .location = location,
+                                            .fix = "train it, or call set_input_type and the model once"});
+  }
+  formats::NamedTensors tensors;
+  for (const auto& [name, variable] : variables) tensors.emplace_back(name, variable.value());
+  if (state_->compiled) {
+    for (const auto& [name, variable] : state_->compile.optimizer.named_variables())
+      tensors.emplace_back(std::string(kOptimizer) + name, variable.value());
+  }
+  const std::string description = describe(*this, state_->compile);
+  const std::string sum = bundle_checksum(description, tensors);
+  formats::write_safetensors(path, tensors, {{"format", "hone"}, {kDescription, description}, {kChecksum, sum}});
+}
+
+Model Model::load(const std::string& path, Location location) {
+  static const bool known = (register_layer("Sequential", sequential_from), true);
+  (void)known;
+  const formats::SafeTensors file = formats::read_safetensors(path);
+  const std::string* text = checked_description(file, path);
+  if (!text) {
+    throw Error(Code::kUnsupported,
+                {.what = "this safetensors file is no model bundle",
+                 .location = location,
+                 .details = {"file: " + path, "its metadata has no entry " + std::string(kDescription)},
+                 .fix = "build the model in code and call load_weights"});
+  }
+  return naming_file(path, [&] { return model_from(formats::parse_json(*text, path), file, path); });
 }
 
 void Model::load_weights(const std::string& path, Location location) {
@@ -216,16 +282,9 @@ void Model::load_weights(const std::string& path, Location location) {
                                             .fix = "call it once on an example, then load the weights"});
   }
   const formats::SafeTensors file = formats::read_safetensors(path);
+  checked_description(file, path);
   Arrays arrays = arrays_of(file);
-  assign(named_variables(), "", arrays, path);
-  std::vector<std::string> left;
-  for (const auto& [name, tensor] : arrays) {
-    if (!name.starts_with(kOptimizer)) left.push_back("left over: " + name + " " + to_string(tensor.type()));
-  }
-  if (left.empty()) return;
-  left.insert(left.begin(), "file: " + path);
-  throw Error(Code::kInvalidArgument,
-              {.what = "the file has weights that the model lacks", .location = location, .details = std::move(left)});
+  assign(named_variables(), "", arrays, path, true);
 }
 
 }  // namespace hone::nn

@@ -165,7 +165,7 @@ History Model::fit(const DataSource& data, const FitOptions& options, Location l
   if (options.epochs < 1)
     throw Error(Code::kInvalidArgument,
                 {.what = fmt::format("epochs must be >= 1, got {}", options.epochs), .location = location});
-  state_->preprocessing = options.preprocessing;
+  if (options.preprocessing != Preprocessing()) state_->preprocessing = options.preprocessing;
   if (!options.class_names.empty() || !data.class_names().empty()) {
     state_->class_names = options.class_names.empty() ? data.class_names() : options.class_names;
   }

@@ -41,7 +41,7 @@ struct FitOptions {
   int64_t steps_per_epoch = -1;
   int64_t validation_steps = -1;
   int64_t validation_freq = 1;
-  Preprocessing preprocessing{};
+  Preprocessing preprocessing{};           ///< default: what the model has
   std::vector<std::string> class_names{};  ///< default: the dataset's
 };
 
@@ -76,10 +76,12 @@ class Model : public Layer {
                       Location location = Location::current());
 
   /// Writes architecture, weights, optimizer state, input specification, preprocessing and class names as one file (a
-  /// safetensors file whose metadata holds the description). The old file stays until the new one is whole.
+  /// safetensors file whose metadata holds the description and a checksum). The old file stays until the new one is
+  /// whole; a killed process may leave one hidden temporary file (".NAME.tmp-PID-N") beside it.
   void save(const std::string& path, Location location = Location::current()) const;
   /// Error kDataLoss names file and place for a damaged one, kNotFound for a missing one, kUnsupported for one of a
-  /// later version.
+  /// later version, or with a function of one's own (activation, loss, metric): its weights can be had by
+  /// load_weights.
   static Model load(const std::string& path, Location location = Location::current());
   /// Weights alone, by name. Error kInvalidArgument lists names that are missing, left over or of another shape.
   void load_weights(const std::string& path, Location location = Location::current());

@@ -1,5 +1,6 @@
 // What a model holds beside its layers. For hone/train/ only.
 #pragma once
+#include "hone/formats/named_tensors.h"
 #include "hone/train/model.h"
 
 namespace hone::nn {
@@ -11,5 +12,8 @@ struct Model::State {
   Preprocessing preprocessing;
   std::vector<std::string> class_names;
 };
+
+/// Of all that a bundle says, so that no altered bit passes for a weight or an option.
+std::string bundle_checksum(const std::string& description, const formats::NamedTensors& tensors);
 
 }  // namespace hone::nn

@@ -29,6 +29,7 @@ Config SequentialModule::config() const {
   for (const auto& [name, layer] : children()) {
     Config config = layer.config();
     config.set("name", name);
+    if (!layer.trainable()) config.set("trainable", false);
     layers.push_back(std::move(config));
   }
   return Config::Table{{"type", type()}, {"layers", std::move(layers)}};

@@ -9,7 +9,7 @@ class SequentialModule final : public Module {
   explicit SequentialModule(std::span<const Layer> layers);
   std::string type() const override { return "Sequential"; }
   Tensor call(const Tensor& x, const CallOptions& options) override;
-  /// {"type": "Sequential", "layers": [...]}.
+  /// {"type": "Sequential", "layers": [...]}, with each layer's name, and "trainable" where it is frozen.
   Config config() const override;
 };
 
