@@ -6,6 +6,7 @@
 #include "hone/ops/family.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/promote.h"
+#include "hone/ops/window_bound.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -19,6 +20,10 @@ void check_window_lists(InferContext& c, const ConvAttrs& attrs, size_t axes) {
   for (size_t i = 0; i < axes; ++i) {
     if (attrs.strides[i] < 1 || attrs.base_dilation[i] < 1 || attrs.window_dilation[i] < 1) {
       c.fail("invalid attributes", fmt::format("strides and dilations must be >= 1 (spatial axis {})", i));
+    }
+    for (const Ints* list : {&attrs.strides, &attrs.low, &attrs.high, &attrs.base_dilation, &attrs.window_dilation}) {
+      if ((*list)[i] < -kMaxWindow || (*list)[i] > kMaxWindow)
+        c.fail("invalid attributes", fmt::format("{} is beyond 2^30 (spatial axis {})", (*list)[i], i));
     }
   }
 }

@@ -326,16 +326,26 @@ constinit const Op clamp = ternary(OpId::clamp,
                                           return samples;
                                         }},
                                    "low x high", infer_clamp);
-constinit const Op reduce_precision =
-    unary(OpId::reduce_precision, {.doc = "rounds to fewer exponent and mantissa bits",
-                                   .vjp = [](VjpContext& c) { c.set(0, c.ct()); },
-                                   .samples =
-                                       [] {
-                                         std::vector<Sample> samples = with_params_samples<5.0, 10.0>();
-                                         for (Sample& sample : samples) sample.differentiable = false;  // a staircase
-                                         return samples;
-                                       },
-                                   .attrs = &attr_type<ParamAttrs>()});
+constinit const Op reduce_precision = [] {
+  Op op = unary(OpId::reduce_precision, {.doc = "rounds to fewer exponent and mantissa bits",
+                                         .vjp = [](VjpContext& c) { c.set(0, c.ct()); },
+                                         .samples =
+                                             [] {
+                                               std::vector<Sample> samples = with_params_samples<5.0, 10.0>();
+                                               for (Sample& sample : samples)
+                                                 sample.differentiable = false;  // a staircase
+                                               return samples;
+                                             },
+                                         .attrs = &attr_type<ParamAttrs>()});
+  op.infer = [](InferContext& c) {
+    family::infer_unary(c);
+    const auto& format = c.attrs<ParamAttrs>();
+    if (format.a >= 1 && format.a <= 64 && format.b >= 0 && format.b <= 64) return;
+    c.fail("no such format", "expected: 1 to 64 exponent bits and 0 to 64 mantissa bits",
+           "f16 has 5 and 10, bf16 has 8 and 7");
+  };
+  return op;
+}();
 
 constinit const Op relu =
     unary(OpId::relu, {.doc = "max(x, 0)",

@@ -206,5 +206,13 @@ TEST(Movement, NamesTheUsersLine) {
   EXPECT_NE(message.find("axis 2 is out of range in concatenate"), std::string::npos) << message;
 }
 
+// Negative padding cuts into the gaps between elements: the first one left does not lie at the edge.
+TEST(Pad, CutsBetweenDilatedElements) {
+  const Tensor x = Tensor::of<int>({1, 2});
+  EXPECT_EQ(pad(x, {-1}, {0}, 9, {2}).to_vector<int>(), (std::vector{9, 9, 2}));
+  EXPECT_EQ(pad(x, {-2}, {1}, 9, {2}).to_vector<int>(), (std::vector{9, 2, 9}));
+  EXPECT_EQ(pad(x, {0}, {-1}, 9, {2}).to_vector<int>(), (std::vector{1, 9, 9}));
+}
+
 }  // namespace
 }  // namespace hone

@@ -9,6 +9,7 @@
 #include "hone/ops/nn.h"
 #include "hone/ops/promote.h"
 #include "hone/ops/reduction.h"
+#include "hone/ops/window_bound.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -36,6 +37,8 @@ Shape pooled(InferContext& c, const Shape& x) {
           fmt::format("padding {} and {} of spatial axis {} must be in [0, {}), so that every window holds an element",
                       a.low[i], a.high[i], i, a.window[i]));
     }
+    if (a.window[i] > kMaxWindow || a.strides[i] > kMaxWindow)
+      c.fail("bad window", fmt::format("window {} or stride {} is beyond 2^30", a.window[i], a.strides[i]));
     const Dim room = x[i + 1] + a.low[i] + a.high[i] - a.window[i];
     if (room.is_number() && room.number() < 0) {
       c.fail(

@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 
 #include "hone/base/error.h"
+#include "hone/ops/window_bound.h"
 
 namespace hone {
 
 Ints Sizes::expand(int axes, const char* what) const {
   const bool fits = values_.size() == 1 || static_cast<int>(values_.size()) == axes;
   bool positive = true;
-  for (int64_t value : values_) positive = positive && value >= 1;
+  for (int64_t value : values_) positive = positive && value >= 1 && value <= kMaxWindow;
   if (!fits || !positive) {
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("invalid {}", what),
-                                         .details = {fmt::format("expected: one number >= 1, or {}, got: [{}]", axes,
-                                                                 fmt::join(values_.begin(), values_.end(), ", "))},
-                                         .fix = "give one number for all spatial axes or one for each"});
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("invalid {}", what),
+                 .details = {fmt::format("expected: one number from 1 to 2^30, or {}, got: [{}]", axes,
+                                         fmt::join(values_.begin(), values_.end(), ", "))},
+                 .fix = "give one number for all spatial axes or one for each"});
   }
   return values_.size() == 1 ? Ints(static_cast<size_t>(axes), values_[0]) : values_;
 }
@@ -27,7 +29,13 @@ Padding::Padding(std::string_view name) : kind_(name == "same" || name == "SAME"
 }
 
 Padding::Padding(std::initializer_list<std::pair<int64_t, int64_t>> each) : kind_(Kind::Explicit) {
-  for (const auto& [low, high] : each) low_.push_back(low), high_.push_back(high);
+  for (const auto& [low, high] : each) {
+    if (std::min(low, high) < -kMaxWindow || std::max(low, high) > kMaxWindow) {
+      throw Error(Code::kInvalidArgument, fmt::format("padding {{{}, {}}} is beyond 2^30", low, high),
+                  "pad by less, or cut with a slice");
+    }
+    low_.push_back(low), high_.push_back(high);
+  }
 }
 
 void Padding::resolve(std::span<const Dim> input, const Ints& window, const Ints& strides, Ints& low,

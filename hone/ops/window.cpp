@@ -9,6 +9,7 @@
 #include "hone/ops/movement.h"
 #include "hone/ops/promote.h"
 #include "hone/ops/reduction.h"
+#include "hone/ops/window_bound.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -33,6 +34,10 @@ Shape window_grid(InferContext& c) {
     if (a.window[i] < 1 || a.strides[i] < 1 || a.base_dilation[i] < 1 || a.window_dilation[i] < 1) {
       c.fail("bad window", fmt::format("axis {}: window {}, stride {}, dilations {} and {} must be at least 1", i,
                                        a.window[i], a.strides[i], a.base_dilation[i], a.window_dilation[i]));
+    }
+    for (int64_t size : {a.window[i], a.strides[i], a.low[i], a.high[i], a.base_dilation[i], a.window_dilation[i]}) {
+      if (size < -kMaxWindow || size > kMaxWindow)
+        c.fail("bad window", fmt::format("axis {}: {} is beyond 2^30", i, size));
     }
     const Dim dilated = x[i] == Dim(0) ? Dim(0) : (x[i] - 1) * a.base_dilation[i] + 1;
     const Dim room = dilated + a.low[i] + a.high[i] - ((a.window[i] - 1) * a.window_dilation[i] + 1);

@@ -117,6 +117,14 @@ Tensor Draw::dense(DType dtype, const Shape& shape) {
 }
 
 Tensor Draw::tensor(DType dtype, const Shape& shape) {
+  const Tensor out = any_layout(dtype, shape);
+  std::string text = "  " + to_string(out.type());
+  for (int64_t stride : out.layout().dense ? Ints() : out.layout().strides) text += fmt::format(" stride {}", stride);
+  trace(text);
+  return out;
+}
+
+Tensor Draw::any_layout(DType dtype, const Shape& shape) {
   const double kind = unit();
   const int rank = shape.rank();
   if (kind < 0.1) {  // a broadcast

@@ -44,6 +44,7 @@ class Draw {
   bool special() const { return special_; }
 
  private:
+  Tensor any_layout(DType dtype, const Shape& shape);
   Tensor dense(DType dtype, const Shape& shape);
   Philox philox_;
   uint64_t at_ = 0;

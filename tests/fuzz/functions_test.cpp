@@ -30,7 +30,7 @@ void run(const std::vector<Entry>& entries, int count) {
 
 TEST(Fuzz, ElementwiseFunctions) { run(elementwise_functions(), rounds(40)); }
 TEST(Fuzz, ShapeFunctions) { run(shape_functions(), rounds(60)); }
-TEST(Fuzz, NetworkFunctions) { run(network_functions(), rounds(100)); }
+TEST(Fuzz, NetworkFunctions) { run(network_functions(), rounds(40)); }
 
 // Every tensor of floating dtype that a call draws is watched; whatever its gradient is, it is no crash.
 class Watching final : public Interpreter {
@@ -58,7 +58,7 @@ TEST(Fuzz, Gradients) {
   }
   int defined = 0;
   for (const Entry& entry : entries) {
-    for (int round = 0; round < rounds(15); ++round) {
+    for (int round = 0; round < rounds(8); ++round) {
       const std::string label = fmt::format("gradient of {}, round {}", entry.name, round);
       trace(label);
       const Call backwards = [&](Draw& draw) {

@@ -244,7 +244,7 @@ std::vector<Entry> network_functions() {
          const Shape shape = d.shape();
          const auto [p, m, v] =
              adam_update(fitting(d, type, shape), fitting(d, type, shape), fitting(d, type, shape),
-                         fitting(d, type, shape), Tensor(0.1F), d.chance(0.9) ? Tensor(3) : d.tensor(), AdamAttrs{});
+                         fitting(d, type, shape), Tensor(0.1F), d.chance(0.9) ? Tensor(3.0F) : d.tensor(), AdamAttrs{});
          return {p, m, v};
        }},
       {"scaled_dot_product_attention",

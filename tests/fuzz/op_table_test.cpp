@@ -82,7 +82,7 @@ Case bent(const Case& c, int round, Draw& draw) {
 TEST(Fuzz, BentSamplesOfTheOpTable) {
   const BoundedMemory limit;
   int served = 0, refused = 0;
-  for (int round = 0; round < rounds(6); ++round) {
+  for (int round = 0; round < rounds(3); ++round) {
     for (const Case& c : conformance::cases()) {
       int64_t elements = 0;
       for (const TensorType& type : c.sample.inputs) elements = std::max(elements, type.shape.count());

@@ -78,12 +78,14 @@ void pad(const KernelCall& call) {
   const Ints from = strides_of(call.inputs[0]), to = dense_strides(call.out_shape()), n = call.in_shape(0).numbers();
   const std::byte* value = call.in<std::byte>(1);
   Box core{{}, to, from};
+  Ints place;
   int64_t to_offset = 0, from_offset = 0;
   bool apart = false;
   for (size_t i = 0; i < to.size(); ++i) {
     const int64_t step = attrs.interior[i] + 1;
     const Inside range = inside(n[i], call.out_shape()[i].number(), attrs.low[i], step);
     core.size.push_back(range.last - range.first);
+    place.push_back(range.place);
     core.to[i] *= step;
     to_offset += range.place * to[i];
     from_offset += range.first * from[i];
@@ -96,7 +98,7 @@ void pad(const KernelCall& call) {
     Ints size = call.out_shape().numbers();
     int64_t corner = 0;
     for (size_t i = 0; i < to.size(); ++i) {
-      const int64_t low = std::max<int64_t>(0, attrs.low[i]), extent = size[i], high = extent - low - core.size[i];
+      const int64_t low = place[i], extent = size[i], high = extent - low - core.size[i];
       size[i] = low;
       fill_box(out + corner * static_cast<int64_t>(item), value, size, to, item);
       size[i] = high;

@@ -80,8 +80,8 @@ void run(const KernelCall& call) {
   const Gemm gemm = plan_gemm(call, true);
   const GemmPlan& p = gemm.plan;
   const auto floats = [](const Tensor& x) { return static_cast<float*>(static_cast<void*>(x.mutable_bytes())); };
-  const Matrices base{floats(gemm.a), floats(gemm.b), call.inputs.size() == 3 ? floats(call.inputs[2]) : nullptr,
-                      floats(call.outputs[0])};
+  const Tensor bias = call.inputs.size() == 3 ? call.inputs[2].dense() : Tensor();
+  const Matrices base{floats(gemm.a), floats(gemm.b), bias.defined() ? floats(bias) : nullptr, floats(call.outputs[0])};
   const auto product = [&](int64_t i) {
     const GemmPlan::Offsets at = p.at(i);
     return Matrices{base.a + at.a, base.b + at.b, base.bias, base.c + at.c};

@@ -59,7 +59,8 @@ void run(const KernelCall& call) {
   const auto item = static_cast<int64_t>(size_of(call.dtype())), width = math::kPanelBytes / item;
   const int64_t panels = (p.n + width - 1) / width;
   const std::byte *a = gemm.a.mutable_bytes(), *b = gemm.b.mutable_bytes();
-  const std::byte* bias = call.inputs.size() == 3 ? call.inputs[2].mutable_bytes() : nullptr;
+  const Tensor packed_bias = call.inputs.size() == 3 ? call.inputs[2].dense() : Tensor();
+  const std::byte* bias = packed_bias.defined() ? packed_bias.mutable_bytes() : nullptr;
   std::byte* c = call.outputs[0].mutable_bytes();
   const auto panel = kernels().contraction.panel[panel_of(call.dtype())];
   const int64_t work = std::max<int64_t>(p.m * width * p.k, 1);
