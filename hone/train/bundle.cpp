@@ -119,8 +119,19 @@ std::vector<Layer> layers_from(const Config& config, const std::string& path) {
   const Config* items = config.find("layers");
   if (!items) damaged(path, "the model has no layers");
   std::vector<Layer> layers;
-  for (const Config& item : items->as_array("layers"))
-    layers.push_back(layer_from_config(item, fmt::format("layers[{}]", layers.size())));
+  std::map<std::string, Layer, std::less<>> named;
+  for (const Config& item : items->as_array("layers")) {
+    const std::string where = fmt::format("layers[{}]", layers.size());
+    const Config *type = item.find("type"), *shared = item.find("layer"), *name = item.find("name");
+    if (type && shared && *type == Config("Shared")) {
+      const auto first = named.find(shared->as_string(where + ".layer"));
+      if (first == named.end()) damaged(path, where + " stands for a layer that is not there");
+      layers.push_back(first->second);
+      continue;
+    }
+    layers.push_back(layer_from_config(item, where));
+    if (name) named.emplace(name->as_string(where + ".name"), layers.back());
+  }
   return layers;
 }
 

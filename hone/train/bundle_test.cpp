@@ -189,6 +189,20 @@ TEST_F(Bundle, NamesAndFrozenLayersStay) {
   EXPECT_TRUE(same_weights(loaded.module().children()[0].second, encoder)) << "frozen weights and statistics rest";
 }
 
+TEST_F(Bundle, ALayerThatStandsTwiceStaysOne) {
+  const Dense tied(3);
+  Sequential model{tied, ReLU(), tied, Dense(2)};
+  model.compile({.optimizer = "adam", .loss = "mse"});
+  model.fit(ramp({4, 3}), ramp({4, 2}), {.verbose = 0});
+  model.save(path("m.hone"));
+  Model loaded = Model::load(path("m.hone"));
+  EXPECT_EQ(loaded.parameters(), model.parameters());
+  EXPECT_EQ(to_json(loaded.config()), to_json(model.config()));
+  loaded.fit(ramp({4, 3}), ramp({4, 2}), {.verbose = 0, .shuffle = false});
+  model.fit(ramp({4, 3}), ramp({4, 2}), {.verbose = 0, .shuffle = false});
+  EXPECT_TRUE(same_weights(loaded, model));
+}
+
 TEST_F(Bundle, UnfreezingAfterSavingTrainsOn) {
   Sequential model{Dense(4), Dense(1)};
   model.compile({.optimizer = "adam", .loss = "mse"});

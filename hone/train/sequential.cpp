@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "hone/train/model.h"
@@ -27,6 +28,12 @@ Tensor SequentialModule::call(const Tensor& x, const CallOptions& options) {
 Config SequentialModule::config() const {
   Config::Array layers;
   for (const auto& [name, layer] : children()) {
+    const auto same = [&layer](const auto& child) { return child.second.impl() == layer.impl(); };
+    const std::string& first = std::ranges::find_if(children(), same)->first;
+    if (first != name) {
+      layers.push_back(Config::Table{{"type", "Shared"}, {"layer", first}, {"name", name}});
+      continue;
+    }
     Config config = layer.config();
     config.set("name", name);
     if (!layer.trainable()) config.set("trainable", false);
