@@ -40,7 +40,7 @@ set(HONE_INTERNAL_HEADERS
     "/hone/(backend|cli|compiler|ir|profile)$"
     "_test(_tools)?\\.h$"
     "/hone/register\\.h$"
-    "/hone/base/(arena|file|hash|philox|probe|team|thread_local)\\.h$"
+    "/hone/base/(arena|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
     "/hone/device/block_cache\\.h$"
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
     "/hone/function/(evaluate|flat_map)\\.h$"

@@ -1,7 +1,5 @@
 #include "hone/base/parallel.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 
 #include "hone/base/error.h"
 #include "hone/base/log.h"
+#include "hone/base/openmp.h"
 #include "hone/base/team.h"
 
 namespace hone {

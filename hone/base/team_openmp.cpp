@@ -3,7 +3,6 @@
 // thread.
 #include <dlfcn.h>
 #include <execinfo.h>
-#include <omp.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -16,6 +15,7 @@
 #include <thread>
 
 #include "hone/base/error.h"
+#include "hone/base/openmp.h"
 #include "hone/base/team.h"
 
 namespace hone::team {
@@ -69,7 +69,7 @@ const void* token() { return &self; }
 
 void end_pool() {
   if (omp_get_level() > 0) return;
-  omp_pause_resource_all(omp_pause_soft);
+  omp_pause_resource_all(kOmpPauseSoft);
   self.has_pool = false;
 }
 
@@ -282,13 +282,18 @@ State& state() {
 }  // namespace
 
 void run(int members, FunctionRef<void(int)> member) {
+  struct Region {
+    int members;
+    FunctionRef<void(int)> member;
+  } region{members, member};
   enter([&] {
-#pragma omp parallel num_threads(members)
-    {
+    const auto body = [](void* data) {
       // OMP_DYNAMIC or a limit may give fewer threads than asked for.
+      const auto& [count, run_member] = *static_cast<const Region*>(data);
       const int step = omp_get_num_threads();
-      for (int i = omp_get_thread_num(); i < members; i += step) member(i);
-    }
+      for (int i = omp_get_thread_num(); i < count; i += step) run_member(i);
+    };
+    GOMP_parallel(body, &region, static_cast<unsigned>(members), 0);
   });
 }
 

@@ -53,7 +53,7 @@ class Input {
                    .details = {"file: " + file_.path},
                    .fix = "make the image smaller"});
     }
-    if (std::memcmp(bytes_.data(), kSignature, std::min(sizeof kSignature, bytes_.size())) != 0)
+    if (!bytes_.empty() && std::memcmp(bytes_.data(), kSignature, std::min(sizeof kSignature, bytes_.size())) != 0)
       file_.damaged(0, "the first bytes are not those of a PNG image");
     file_.damaged(at_, fmt::format("{} (found at or before this byte)", spng_strerror(status)));
   }
