@@ -1,5 +1,5 @@
-// What Hone calls of libgomp. Its own omp.h is for g++ only, and a pragma of clang's would bring in a second runtime beside
-// the one that oneDNN uses.
+// What Hone calls of libgomp. Its own omp.h is for g++ only, and a pragma of clang's would bring in a second runtime
+// beside the one that oneDNN uses.
 #pragma once
 
 extern "C" {
