@@ -2,10 +2,10 @@
 // turn.
 //   bare_library [--threads N] [--json]
 #include <hone/base/config.h>
+#include <hone/base/openmp.h>
 #include <hone/base/parallel.h>
 #include <hone/base/probe.h>
 #include <hone/hone.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 #include "hone/base/parallel.h"
+#include "hone/base/openmp.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <atomic>

@@ -2,7 +2,6 @@
 // in a fresh process (a "threadsafe" death test is one).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <omp.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "hone/base/openmp.h"
 #include "hone/base/parallel.h"
 #include "hone/base/team.h"
 

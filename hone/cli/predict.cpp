@@ -55,10 +55,7 @@ Tensor read_images(const std::string& path) {
                                      .details = {"file: " + path, "expected: a name that ends in .png or .npy"},
                                      .fix = "convert it, for example: convert image.jpg image.png"});
   }
-  if (x.rank() == 2)
-    x = expand_dims(x, -1);
-  else if (x.rank() == 3 && x.dim(2) > 4)
-    x = expand_dims(x, -1);
+  if (x.rank() == 2 || (x.rank() == 3 && x.dim(2) > 4)) x = expand_dims(x, -1);  // grey images
   if (x.rank() == 3) x = expand_dims(x, 0);
   if (x.rank() != 4 || x.size() == 0) {
     wrong(path, "the array holds no images",

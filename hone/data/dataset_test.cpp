@@ -68,7 +68,7 @@ TEST(Dataset, SlicesAreViewsOfTheRows) {
   EXPECT_EQ(dataset.size(), 3);
   EXPECT_EQ(to_string(dataset.element_spec()), "(f32[2], u8[])");
   int row = 0;
-  for (auto [a, b] : dataset) {
+  for (const auto& [a, b] : dataset) {
     EXPECT_EQ(a.data<float>().data(), x.data<float>().data() + 2 * row);
     EXPECT_EQ(b.item<int>(), 7 + row++);
   }

@@ -180,7 +180,7 @@ const ValueType& value_type() {
         if constexpr (Value::kInside<T>) {
           T& value = Value::at<T>(from);
           new (to) T(std::move(value));
-          value.~T();
+          value.~T();  // NOLINT(bugprone-use-after-move)
         } else {
           new (to) T*(&Value::at<T>(from));
         }

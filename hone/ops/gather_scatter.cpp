@@ -146,7 +146,7 @@ void vjp_gather(VjpContext& c) {
   const auto& attrs = c.attrs_as<GatherAttrs>();
   const TensorType& type = c.in_type(0);
   Tensor indices = wide_indices(c.in(1));
-  if (attrs.start_index_map.size() > 0) {  // scatter drops what gather moved into range
+  if (!attrs.start_index_map.empty()) {  // scatter drops what gather moved into range
     TensorList limits;
     for (int64_t axis : attrs.start_index_map) {
       const Dim limit = type.shape[axis] - attrs.slice_sizes[axis];

@@ -278,9 +278,10 @@ std::vector<Tensor> sort(std::span<const Tensor> operands, int axis, bool descen
 }
 
 std::pair<Tensor, Tensor> top_k(Operand x, int64_t k) {
+  const Location location = x.location;
   Tensor inputs[] = {to_tensor(std::move(x))}, outputs[2];
   const TopKAttrs attrs{k};
-  Call call{ops::top_k, attrs, inputs, outputs, x.location};
+  Call call{ops::top_k, attrs, inputs, outputs, location};
   dispatch(call);
   return {std::move(outputs[0]), std::move(outputs[1])};
 }
