@@ -13,9 +13,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kThreaded = 1 << 18;  // multiply-adds below which one thread is as fast
-constexpr int64_t kLibraryThreads =
-    1 << 20;  // below, a call for each thread is faster than one on all, and allocates nothing
+constexpr int64_t kThreaded = (1 << 18) + 1;  // multiply-adds below which one thread is as fast
 constexpr int64_t kPieces = 8;
 
 const char* refuses(const KernelQuery& query) {
@@ -56,9 +54,9 @@ void multiply_here(const GemmPlan& p, const Matrices& x, int64_t row, int64_t ro
   if (x.bias) add_bias(p, x, row, rows, column, columns);
 }
 
-void multiply_pieces(const GemmPlan& p, const Matrices& x, int64_t pieces) {
+void multiply_pieces(const GemmPlan& p, const Matrices& x) {
   const bool by_rows = p.m >= p.n;
-  const int64_t extent = by_rows ? p.m : p.n, size = ((extent + pieces - 1) / pieces + 15) / 16 * 16;
+  const int64_t extent = by_rows ? p.m : p.n, size = ((extent + kPieces - 1) / kPieces + 15) / 16 * 16;
   parallel_tasks((extent + size - 1) / size, [&](int64_t i) {
     const int64_t begin = i * size, count = std::min(size, extent - begin);
     by_rows ? multiply_here(p, x, begin, count, 0, p.n) : multiply_here(p, x, 0, p.m, begin, count);
@@ -66,10 +64,9 @@ void multiply_pieces(const GemmPlan& p, const Matrices& x, int64_t pieces) {
 }
 
 void multiply_one(const GemmPlan& p, const Matrices& x) {
-  const int64_t work = p.m * p.n * p.k;
-  if (work >= kThreaded && onednn::fixed_partitions()) return multiply_pieces(p, x, kPieces);
-  if (work < kThreaded || threads() == 1) return multiply_here(p, x, 0, p.m, 0, p.n);
-  if (work < kLibraryThreads) return multiply_pieces(p, x, std::min<int64_t>(threads(), work / (kThreaded / 2)));
+  const bool large = p.m * p.n * p.k >= kThreaded;
+  if (large && onednn::fixed_partitions()) return multiply_pieces(p, x);
+  if (!large || threads() == 1) return multiply_here(p, x, 0, p.m, 0, p.n);
   run_library([&] { multiply(p, x, 0, p.m, 0, p.n); });
   if (x.bias) {
     parallel_for(
