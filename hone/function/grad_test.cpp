@@ -10,26 +10,10 @@
 #include "hone/ops/elementwise.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/reduction.h"
+#include "hone/tensor/check_test.h"
 
 namespace hone {
 namespace {
-
-using Floats = std::vector<float>;
-Floats floats(const Tensor& x) { return x.to_vector<float>(); }
-Tensor vec(std::initializer_list<float> values) { return Tensor::of<float>(values); }
-
-template <class F>
-std::string message(Code code, F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(name(error.code()), name(code)) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Grad, OfAScalarFunction) {
   const auto f = [](const Tensor& x) { return sum(x * x * x); };

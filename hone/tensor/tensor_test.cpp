@@ -12,23 +12,11 @@
 #include "hone/ops/elementwise.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/reduction.h"
+#include "hone/tensor/check_test.h"
 #include "hone/tensor/half.h"
 
 namespace hone {
 namespace {
-
-template <class F>
-std::string message(Code code, F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    EXPECT_EQ(name(error.code()), name(code)) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return "";
-}
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 template <class T>
 void expect_round_trip(const std::vector<T>& values) {
