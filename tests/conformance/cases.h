@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hone/base/settings.h"
 #include "hone/ops/table.h"
 #include "hone/tensor/op.h"
 
@@ -46,5 +47,14 @@ std::string difference(std::span<const Tensor> got, std::span<const Tensor> expe
 /// The same within `tolerance` times the magnitude of the tensor's largest finite element (floats only; others
 /// exactly).
 std::string difference(std::span<const Tensor> got, std::span<const Tensor> expected, double tolerance);
+
+/// The reference back end serves every op while this lives.
+class ReferenceKernels {
+ public:
+  ReferenceKernels() { settings.reference_kernels = true; }
+  ~ReferenceKernels() { settings.reference_kernels = false; }
+  ReferenceKernels(const ReferenceKernels&) = delete;
+  ReferenceKernels& operator=(const ReferenceKernels&) = delete;
+};
 
 }  // namespace hone::conformance

@@ -17,14 +17,6 @@ double bound(const Op& op) {
   return exact_class && op.numerics != NumericsClass::Accumulating ? 0 : 2e-5;
 }
 
-class ReferenceKernels {
- public:
-  ReferenceKernels() { settings.reference_kernels = true; }
-  ~ReferenceKernels() { settings.reference_kernels = false; }
-  ReferenceKernels(const ReferenceKernels&) = delete;
-  ReferenceKernels& operator=(const ReferenceKernels&) = delete;
-};
-
 TEST(Reference, AgreesWithTheCpuOnEverySample) {
   int exact = 0;
   for (const Case& c : cases()) {

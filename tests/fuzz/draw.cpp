@@ -44,14 +44,6 @@ T special_number(uint32_t choice) {
   }
 }
 
-class ReferenceKernels {
- public:
-  ReferenceKernels() { settings.reference_kernels = true; }
-  ~ReferenceKernels() { settings.reference_kernels = false; }
-  ReferenceKernels(const ReferenceKernels&) = delete;
-  ReferenceKernels& operator=(const ReferenceKernels&) = delete;
-};
-
 struct Outcome {
   Results results;
   std::string error;  // the message of an Error
@@ -192,7 +184,7 @@ std::string check(const Call& call, uint64_t seed, double tolerance) {
   if (!got.fault.empty()) return got.fault;
   Outcome expected;
   {
-    const ReferenceKernels reference;
+    const conformance::ReferenceKernels reference;
     expected = attempt(call, seed);
   }
   if (!expected.fault.empty()) return "on the reference: " + expected.fault;
