@@ -9,6 +9,7 @@
 #include "hone/base/settings.h"
 #include "hone/base/small_vector.h"
 #include "hone/ops/kernel.h"
+#include "hone/tensor/interpreter.h"
 
 namespace hone {
 namespace {
@@ -68,7 +69,11 @@ void run(const Kernel& kernel, const Call& call, const Types& types) {
 void evaluate(Call& call) {
   probe::Scope span("op", call.op.name, {}, call.location);
   TypePointers inputs;
-  for (const Tensor& input : call.inputs) inputs.push_back(&input.type());
+  for (const Tensor& input : call.inputs) {
+    if (!input.concrete()) [[unlikely]]
+      fail_traced(input, call.location);
+    inputs.push_back(&input.type());
+  }
   Types types(call.outputs.size());
   infer(call, inputs, types);
   if (span.active() && call.op.cost) {

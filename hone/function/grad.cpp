@@ -18,14 +18,14 @@ class ReadCollector final : public Interpreter {
  public:
   ReadCollector() { push(); }
   void process(Call& call) override { pass_on(call); }
-  void read_variable(const void* key, bool trainable, Tensor& value) override {
+  void read_variable(const Variable& variable, Tensor& value) override {
     for (const Read& read : reads) {
-      if (read.key == key) return;
+      if (read.variable == variable) return;
     }
-    reads.push_back({key, trainable && is_floating(value.dtype()), value});
+    reads.push_back({variable, variable.trainable() && is_floating(value.dtype()), value});
   }
   struct Read {
-    const void* key;
+    Variable variable;
     bool differentiable;
     Tensor value;
   };
@@ -37,11 +37,11 @@ class Replay final : public Interpreter {
  public:
   explicit Replay(std::unordered_map<const void*, Tensor> values) : values_(std::move(values)) { push(); }
   void process(Call& call) override { pass_on(call); }
-  void read_variable(const void* key, bool, Tensor& value) override {
-    if (const auto found = values_.find(key); found != values_.end()) value = found->second;
+  void read_variable(const Variable& variable, Tensor& value) override {
+    if (const auto found = values_.find(variable.key()); found != values_.end()) value = found->second;
   }
-  bool assign_variable(const void* key, const Tensor& value) override {
-    values_[key] = value;
+  bool assign_variable(const Variable& variable, const Tensor& value) override {
+    values_[variable.key()] = value;
     return true;
   }
 
@@ -139,7 +139,7 @@ std::function<Tensor(std::vector<Tensor>)> checkpoint(std::function<Tensor(const
     for (const auto& read : reads) {
       if (!read.differentiable) continue;
       Tensor watched = read.value;
-      dispatch_read(read.key, true, watched);
+      dispatch_read(read.variable, watched);
       sources.push_back(watched);
     }
     const auto backward = [f, inputs, reads](const Tensor& cotangent) {
@@ -149,8 +149,9 @@ std::function<Tensor(std::vector<Tensor>)> checkpoint(std::function<Tensor(const
       std::unordered_map<const void*, Tensor> values;
       std::vector<Tensor> sources = fresh;
       for (const auto& read : reads) {
-        values[read.key] = read.differentiable ? grad_detail::fresh(read.value) : read.value;
-        if (read.differentiable) sources.push_back(values[read.key]);
+        Tensor& value = values[read.variable.key()];
+        value = read.differentiable ? grad_detail::fresh(read.value) : read.value;
+        if (read.differentiable) sources.push_back(value);
       }
       GradientTape tape({.watch_accessed_variables = false});
       for (const Tensor& source : sources) {

@@ -139,8 +139,9 @@ class GradientTape::Recorder final : public Interpreter {
     record(call);
   }
 
-  void read_variable(const void* key, bool trainable, Tensor& value) override {
-    if (trainable && no_grad_depth == 0 && options_.watch_accessed_variables) watch_variable(key, value);
+  void read_variable(const Variable& variable, Tensor& value) override {
+    if (variable.trainable() && no_grad_depth == 0 && options_.watch_accessed_variables)
+      watch_variable(variable.key(), value);
   }
 
   void watch_variable(const void* key, const Tensor& value) {

@@ -21,7 +21,7 @@ Tensor own(const Tensor& value) {
 
 Variable::Variable(const Tensor& value, VariableOptions options, Location location) : state_(new State) {
   if (!value.defined()) throw Error(Code::kInvalidArgument, {.what = "a variable needs a value", .location = location});
-  state_->value = own(value);
+  state_->value = own(value.concrete() ? value : dispatch_initial(value, location));
   state_->type = value.type();
   state_->name = std::move(options.name);
   state_->trainable = options.trainable;
@@ -37,7 +37,7 @@ Tensor Variable::value() const {
                 "put the updated value back with assign()");
   }
   Tensor value = state_->value;
-  dispatch_read(key(), state_->trainable, value);
+  dispatch_read(*this, value);
   return value;
 }
 
@@ -51,7 +51,7 @@ void Variable::assign(const Tensor& value, Location location) const {
                  .details = {"expected: " + to_string(state_->type)},
                  .fix = "a variable keeps its dtype and shape; make a new one for another"});
   }
-  if (!dispatch_assign(key(), value)) state_->value = own(value);
+  if (!dispatch_assign(*this, value)) state_->value = own(value);
 }
 
 // The old value is given away for its memory, so what cannot be added is refused before.

@@ -170,7 +170,7 @@ Tensor Tensor::operator[](const Tensor& mask) const {
     fail(Code::kInvalidArgument, fmt::format("a mask of shape {} does not fit", to_string(mask.shape())), *this, {},
          "the mask's axes are the first axes of x");
   }
-  if (!mask.impl()->buffer) {
+  if (!mask.concrete()) {
     fail(Code::kFailedPrecondition, "selection by a mask inside a trace: the number of elements is not known", *this,
          {}, "use where(mask, x, 0), or select outside the traced function");
   }

@@ -145,6 +145,7 @@ constinit const Op ops::custom_call =
                        .infer = infer_custom_call,
                        .vjp = vjp_custom_call,
                        .view = run_custom_call,
+                       .effects = [](AttrRef attrs) { return attrs.as<CustomCallAttrs>().effect; },
                        .samples = custom_call_samples,
                    });
 

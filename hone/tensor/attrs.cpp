@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <functional>
+#include <algorithm>
+
+#include "hone/base/hash.h"
 
 namespace hone {
 namespace {
@@ -22,6 +24,7 @@ struct Printer final : AttrVisitor {
     add(name, fmt::format("[{}]", fmt::join(value.begin(), value.end(), ", ")));
   }
   void field(const char* name, std::string& value) override { add(name, "\"" + value + "\""); }
+  void field(const char* name, Regions& value) override { add(name, fmt::format("{} region(s)", value.size())); }
 };
 
 // Fields as bytes: what equality and hashing see. NaN equals itself, -0 differs from 0.
@@ -48,6 +51,22 @@ struct Packer final : AttrVisitor {
     add(value.size());
     bytes += value;
   }
+  void field(const char*, Regions& value) override {
+    add(value.size());
+    for (const auto& region : value) add(region->fingerprint());
+  }
+};
+
+struct RegionCollector final : AttrVisitor {
+  Regions regions;
+  void field(const char*, int64_t&) override {}
+  void field(const char*, double&) override {}
+  void field(const char*, bool&) override {}
+  void field(const char*, DType&) override {}
+  void field(const char*, Shape&) override {}
+  void field(const char*, Ints&) override {}
+  void field(const char*, std::string&) override {}
+  void field(const char*, Regions& value) override { regions.insert(regions.end(), value.begin(), value.end()); }
 };
 
 template <class V>
@@ -64,10 +83,19 @@ std::string to_string(AttrRef attrs) {
   return text.empty() ? text : "{" + text + "}";
 }
 
-bool equal(AttrRef a, AttrRef b) {
-  return a.type() == b.type() && visited<Packer>(a).bytes == visited<Packer>(b).bytes;
+Regions regions_of(AttrRef attrs) {
+  if (!attrs.type() || attrs.type()->trivial) return {};
+  return visited<RegionCollector>(attrs).regions;
 }
 
-uint64_t hash(AttrRef attrs) { return std::hash<std::string>()(visited<Packer>(attrs).bytes); }
+bool equal(AttrRef a, AttrRef b) {
+  if (a.type() != b.type()) return false;
+  if (!a.type() || a.data() == b.data()) return true;
+  if (visited<Packer>(a).bytes != visited<Packer>(b).bytes) return false;
+  const Regions left = regions_of(a), right = regions_of(b);
+  return std::ranges::equal(left, right, [](const auto& x, const auto& y) { return x->same(*y); });
+}
+
+uint64_t hash(AttrRef attrs) { return hash_of(visited<Packer>(attrs).bytes); }
 
 }  // namespace hone

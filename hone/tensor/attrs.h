@@ -3,14 +3,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hone/device/device.h"
 #include "hone/tensor/shape.h"
 
 namespace hone {
+
+/// A program that an op carries: a branch of `if`, the body of a loop, a cluster. ir::Graph is the one kind.
+class Region {
+ public:
+  Region() = default;
+  Region(const Region&) = default;
+  Region(Region&&) = default;
+  Region& operator=(const Region&) = default;
+  Region& operator=(Region&&) = default;
+  virtual ~Region() = default;
+  /// Of what it computes; where it comes from (lines, names) does not count.
+  virtual uint64_t fingerprint() const = 0;
+  virtual bool same(const Region& other) const = 0;
+};
+using Regions = std::vector<std::shared_ptr<const Region>>;
 
 /// One field of an attribute struct, as printers, parsers and hashes see it.
 class AttrVisitor {
@@ -23,6 +40,7 @@ class AttrVisitor {
   virtual void field(const char* name, Shape& value) = 0;
   virtual void field(const char* name, Ints& value) = 0;
   virtual void field(const char* name, std::string& value) = 0;
+  virtual void field(const char*, Regions&) {}  ///< for those who look inside
 };
 
 /// How to handle an attribute struct whose C++ type is not known. An attribute struct is an aggregate with
@@ -103,6 +121,8 @@ class Attrs {
   };
 };
 
+/// The regions that attributes hold; empty for nearly all.
+Regions regions_of(AttrRef attrs);
 /// "{dimensions = [0, 1], epsilon = 1e-05}"; empty for no attributes.
 std::string to_string(AttrRef attrs);
 /// Same type and fields.

@@ -46,8 +46,9 @@ Interpreter::~Interpreter() {
   if (active_) remove();
 }
 
-void Interpreter::read_variable(const void*, bool, Tensor&) {}
-bool Interpreter::assign_variable(const void*, const Tensor&) { return false; }
+void Interpreter::read_variable(const Variable&, Tensor&) {}
+bool Interpreter::assign_variable(const Variable&, const Tensor&) { return false; }
+Tensor Interpreter::initial_value(const Tensor& traced, Location location) { fail_traced(traced, location); }
 
 void Interpreter::push() {
   below_ = top;
@@ -88,15 +89,57 @@ void dispatch(Call& call) {
 
 bool has_interpreters() { return top != nullptr; }
 
-void dispatch_read(const void* key, bool trainable, Tensor& value) {
-  for (Interpreter* at = top; at; at = at->below()) at->read_variable(key, trainable, value);
+namespace {
+void read_through(Interpreter* entry, const Variable& variable, Tensor& value) {
+  if (!entry) return;
+  read_through(entry->below(), variable, value);
+  entry->read_variable(variable, value);
 }
+}  // namespace
 
-bool dispatch_assign(const void* key, const Tensor& value) {
+void dispatch_read(const Variable& variable, Tensor& value) { read_through(top, variable, value); }
+
+bool dispatch_assign(const Variable& variable, const Tensor& value) {
   for (Interpreter* at = top; at; at = at->below()) {
-    if (at->assign_variable(key, value)) return true;
+    if (at->assign_variable(variable, value)) return true;
   }
   return false;
+}
+
+namespace {
+// The entry of this thread that made the value; null for one that is gone or belongs to another thread.
+Interpreter* owner_of(const Tensor& traced) {
+  const Interpreter* owner = static_cast<const TracedImpl*>(traced.impl())->owner;
+  for (Interpreter* at = top; at; at = at->below()) {
+    if (at == owner) return at;
+  }
+  return nullptr;
+}
+}  // namespace
+
+Tensor dispatch_initial(const Tensor& traced, Location location) {
+  Interpreter* const owner = owner_of(traced);
+  if (!owner) fail_traced(traced, location);
+  const InterpreterScope none(nullptr);
+  return owner->initial_value(traced, location);
+}
+
+void fail_traced(const Tensor& traced, Location location) {
+  ErrorParts parts{.location = LocationScope::resolve(location)};
+  const Location made = static_cast<const TracedImpl*>(traced.impl())->made;
+  parts.details.push_back(
+      fmt::format("value: {}{}", to_string(traced.type()), made.known() ? ", made at " + to_string(made) : ""));
+  if (owner_of(traced)) {
+    parts.what = "a value of a traced function is read on the host";
+    parts.details.emplace_back("the function runs once to record its ops; their values exist only when the graph runs");
+    parts.fix =
+        "branch with cond, loop with while_loop or scan, show it with print, or debug with run_functions_eagerly(true)";
+  } else {
+    parts.what = "a traced value is used outside its trace";
+    parts.details.emplace_back("it was kept from a traced function that has returned, or belongs to another thread");
+    parts.fix = "return the value from the function, or assign it to a Variable inside";
+  }
+  throw Error(Code::kFailedPrecondition, std::move(parts));
 }
 
 Tensor dispatch(const Op& op, AttrRef attrs, std::span<Tensor> inputs, Location location) {

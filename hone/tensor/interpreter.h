@@ -6,6 +6,8 @@
 
 namespace hone {
 
+class Variable;
+
 /// An entry of a thread's stack (tape, vmap, autocast, recorder): sees each call, may rewrite it, and hands it on with
 /// pass_on or, if it is the last word, sets the outputs itself.
 class Interpreter {
@@ -17,10 +19,12 @@ class Interpreter {
 
   virtual void process(Call& call) = 0;
 
-  /// A variable (identified by `key`) is being read: an entry may watch the value or put another in its place.
-  virtual void read_variable(const void* key, bool trainable, Tensor& value);
+  /// A variable is being read: an entry may watch the value or put another in its place.
+  virtual void read_variable(const Variable& variable, Tensor& value);
   /// A variable is being assigned; true if the entry keeps the value itself and the variable stays as it is.
-  virtual bool assign_variable(const void* key, const Tensor& value);
+  virtual bool assign_variable(const Variable& variable, const Tensor& value);
+  /// A variable is being made of a traced value of this entry: the elements it starts with, computed now.
+  virtual Tensor initial_value(const Tensor& traced, Location location);
 
   /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries
   /// keep their order.
@@ -65,10 +69,16 @@ void dispatch(Call& call);
 /// True if the calling thread's stack has entries.
 bool has_interpreters();
 
-/// Tells the thread's entries, top to bottom, that a variable is read; `value` comes back as they left it.
-void dispatch_read(const void* key, bool trainable, Tensor& value);
+/// Tells the thread's entries, bottom to top, that a variable is read: the value rises through them to the program.
+void dispatch_read(const Variable& variable, Tensor& value);
 /// Asks the thread's entries, top to bottom, whether one keeps an assigned value.
-bool dispatch_assign(const void* key, const Tensor& value);
+bool dispatch_assign(const Variable& variable, const Tensor& value);
+/// Asks the traced value's owner for its elements. Error kFailedPrecondition where it has none to give.
+Tensor dispatch_initial(const Tensor& traced, Location location);
+
+/// Error kFailedPrecondition: a traced value is read on the host, or used where its trace does not reach; names the
+/// line, the line that made it, and what to write instead.
+[[noreturn]] void fail_traced(const Tensor& traced, Location location);
 
 /// One output.
 Tensor dispatch(const Op& op, AttrRef attrs, std::span<Tensor> inputs, Location location);

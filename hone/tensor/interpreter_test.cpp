@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "hone/base/error.h"
+#include "hone/function/variable.h"
 #include "hone/ops/elementwise.h"
 
 namespace hone {
@@ -19,8 +20,8 @@ class Note final : public Interpreter {
     log_ += name_ + ":" + std::string(call.op.name) + " ";
     pass_on(call);
   }
-  void read_variable(const void*, bool, Tensor&) override { log_ += name_ + ":read "; }
-  bool assign_variable(const void*, const Tensor&) override {
+  void read_variable(const Variable&, Tensor&) override { log_ += name_ + ":read "; }
+  bool assign_variable(const Variable&, const Tensor&) override {
     log_ += name_ + ":assign ";
     return name_ == "keeps";
   }
@@ -106,14 +107,15 @@ TEST(Interpreter, AScopeHidesTheStack) {
   EXPECT_EQ(log, "note:negate ");
 }
 
-TEST(Interpreter, ReadsAreToldToAllAssignmentsToTheFirstThatKeeps) {
+TEST(Interpreter, ReadsRiseThroughAllAssignmentsSinkToTheFirstThatKeeps) {
   std::string log;
   const Note below("below", log), keeps("keeps", log), above("above", log);
   Tensor value = x();
-  dispatch_read(&log, true, value);
-  EXPECT_EQ(log, "above:read keeps:read below:read ");
+  const Variable variable(value);
+  dispatch_read(variable, value);
+  EXPECT_EQ(log, "below:read keeps:read above:read ");
   log.clear();
-  EXPECT_TRUE(dispatch_assign(&log, value));
+  EXPECT_TRUE(dispatch_assign(variable, value));
   EXPECT_EQ(log, "above:assign keeps:assign ");
 }
 

@@ -127,6 +127,8 @@ struct Op {
   /// output types.
   bool (*view)(const Call&, std::span<const TensorType> types) = nullptr;
   CostFn cost = nullptr;
+  /// OpClass::Effect only: whether a call with these attributes has one. Null: it always has.
+  bool (*effects)(AttrRef attrs) = nullptr;
   std::vector<Sample> (*samples)() = nullptr;
   uint32_t dtypes = kAnyType;  ///< what operand 0 may be
   int elementwise = -1;        ///< row among elementwise kernels, -1 for others

@@ -9,6 +9,7 @@
 #include "hone/base/error.h"
 #include "hone/device/device.h"
 #include "hone/tensor/half.h"
+#include "hone/tensor/interpreter.h"
 
 namespace hone {
 namespace {
@@ -25,13 +26,14 @@ uint64_t next_id() {
   return next++;
 }
 
+template <class Impl = TensorImpl>
 Ref<TensorImpl> make_impl(const TensorType& type, Ref<Buffer> buffer, size_t offset) {
-  auto* impl = new (pool_allocate(sizeof(TensorImpl))) TensorImpl;
+  auto* impl = new (pool_allocate(sizeof(Impl))) Impl;
   impl->type = type;
   impl->buffer = std::move(buffer);
   impl->offset = offset;
   impl->id = next_id();
-  return Ref(impl);
+  return Ref<TensorImpl>(impl);
 }
 
 void copy_strided(std::byte*& to, const std::byte* from, const Shape& shape, const Ints& strides, int axis,
@@ -79,8 +81,21 @@ size_t checked_bytes(const TensorType& type, Location location) {
 }
 
 void TensorImpl::destroy(TensorImpl* impl) {
+  if (!impl->buffer) {
+    auto* const traced = static_cast<TracedImpl*>(impl);
+    traced->~TracedImpl();
+    return pool_free(traced, sizeof(TracedImpl));
+  }
   impl->~TensorImpl();
   pool_free(impl, sizeof(TensorImpl));
+}
+
+Tensor Tensor::traced(const TensorType& type, const Interpreter& owner, Location made) {
+  Tensor out(make_impl<TracedImpl>(type, {}, 0));
+  auto* const impl = static_cast<TracedImpl*>(out.impl());
+  impl->owner = &owner;
+  impl->made = made;
+  return out;
 }
 
 Tensor Tensor::empty(const TensorType& type, Location location) {
@@ -171,7 +186,11 @@ const Buffer& Tensor::packed() const {
   return *copy;
 }
 
-const void* Tensor::raw() const { return impl_->layout.dense ? bytes_at_offset() : packed().data(); }
+const void* Tensor::raw(Location location) const {
+  if (!impl_->buffer) [[unlikely]]
+    fail_traced(*this, location);
+  return impl_->layout.dense ? bytes_at_offset() : packed().data();
+}
 
 void Tensor::check_dtype(DType wanted, Location location) const {
   if (!defined())
@@ -192,7 +211,7 @@ double Tensor::scalar(Location location) const {
                                          .details = {"x: " + to_string(type())},
                                          .fix = "reduce it first, or use to_vector()"});
   }
-  const void* at = raw();
+  const void* at = raw(location);
   return visit_dtype(dtype(), [at](auto kind) -> double {
     using T = decltype(kind);
     if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)

@@ -21,6 +21,7 @@ namespace hone {
 
 class Tensor;
 class Index;
+class Interpreter;
 
 /// How elements lie in the buffer. Dense row-major, but for two cases that never leave Hone's own hands: a broadcast
 /// (stride 0) and a borrowed image with padded rows. Ops that cannot read strides get a packed copy.
@@ -36,9 +37,9 @@ size_t checked_bytes(const TensorType& type, Location location);
 /// What a handle points to. Allocated from the pool, shared by copies of the handle.
 struct TensorImpl : RefCounted<TensorImpl> {
   TensorType type;
-  Ref<Buffer> buffer;
-  size_t offset = 0;  ///< bytes into the buffer
-  uint64_t id = 0;    ///< unique over the process
+  Ref<Buffer> buffer;  ///< null in a TracedImpl only
+  size_t offset = 0;   ///< bytes into the buffer
+  uint64_t id = 0;     ///< unique over the process
   Layout layout;
   std::atomic<Buffer*> packed{nullptr};  ///< a dense copy, made when the host first reads what is not dense; owned
 
@@ -49,6 +50,12 @@ struct TensorImpl : RefCounted<TensorImpl> {
     if (const Buffer* copy = packed.load(std::memory_order_acquire)) copy->release();
   }
   static void destroy(TensorImpl* impl);
+};
+
+/// A value that has a type but no elements (yet): a recorder or vmap made it and knows it by its id.
+struct TracedImpl final : TensorImpl {
+  const Interpreter* owner = nullptr;  ///< who made it; only compared, it may be gone
+  Location made;
 };
 
 struct BorrowOptions {
@@ -94,7 +101,12 @@ class Tensor {
   static Tensor borrow(const void* data, const Shape& shape, DType dtype, BorrowOptions options = {},
                        Location location = Location::current());
 
+  /// A value without elements, of the interpreter that knows its id; `made` is the user's line.
+  static Tensor traced(const TensorType& type, const Interpreter& owner, Location made);
+
   bool defined() const { return static_cast<bool>(impl_); }
+  /// False for what stands for a value inside a traced function or under vmap: its elements cannot be read.
+  bool concrete() const { return static_cast<bool>(impl_->buffer); }
   const TensorType& type() const { return impl_->type; }
   DType dtype() const { return impl_->type.dtype; }
   const Shape& shape() const { return impl_->type.shape; }
@@ -112,7 +124,7 @@ class Tensor {
   template <class T>
   std::span<const T> data(Location location = Location::current()) const {
     check_dtype(dtype_of<T>(), location);
-    return {static_cast<const T*>(raw()), static_cast<size_t>(size())};
+    return {static_cast<const T*>(raw(location)), static_cast<size_t>(size())};
   }
   template <class T>
   std::vector<T> to_vector(Location location = Location::current()) const {
@@ -128,8 +140,9 @@ class Tensor {
     else
       return static_cast<T>(scalar(location));
   }
-  /// Bytes of the elements, packed.
-  const void* raw() const;
+  /// Bytes of the elements, packed. Error kFailedPrecondition for a value inside a traced function or under vmap, as
+  /// from all that reads elements.
+  const void* raw(Location location = Location::current()) const;
   /// This tensor if it is dense, else a packed copy.
   Tensor dense() const;
 
@@ -147,7 +160,8 @@ class Tensor {
   std::byte* mutable_bytes() const { return impl_->buffer->data() + impl_->offset; }
   /// True if no other handle and no other tensor sees these elements.
   bool exclusive() const {
-    return impl_->unique() && impl_->buffer->unique() && !impl_->buffer->borrowed() && impl_->layout.dense;
+    return impl_->unique() && impl_->buffer && impl_->buffer->unique() && !impl_->buffer->borrowed() &&
+           impl_->layout.dense;
   }
 
  private:
