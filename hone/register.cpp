@@ -24,6 +24,7 @@ void install_defaults() {
   install_cpu_batch_norm();
   install_cpu_pooling();
   install_cpu_updates();
+  install_cpu_fusion();
   install_reference_elementwise();
   install_reference_movement();
   install_reference_contraction();

@@ -64,8 +64,8 @@ enum class InputKind : uint8_t {
 struct Input {
   ValueId value = kNone;
   InputKind kind = InputKind::Argument;
-  std::string name;
-  Tensor tensor;               ///< of Capture and Constant
+  std::string name{};
+  Tensor tensor{};             ///< of Capture and Constant
   uint32_t new_value = kNone;  ///< of Variable: which output is the cell's value afterwards; kNone: it stays
 };
 

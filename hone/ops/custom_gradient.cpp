@@ -7,6 +7,7 @@
 #include "hone/base/error.h"
 #include "hone/ops/family.h"
 #include "hone/ops/table.h"
+#include "hone/ops/views.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -40,10 +41,11 @@ constinit const Op ops::custom_gradient = [] {
   op.attrs = &attr_type<BackwardAttrs>();
   op.max_inputs = -1;
   op.cost = family::movement_cost;
+  op.transparent = true;
   op.samples = custom_gradient_samples;
   op.infer = [](InferContext& c) { c.out() = c.in(c.inputs() - 1); };
   op.view = [](const Call& call, std::span<const TensorType> types) {
-    call.outputs[0] = call.inputs.back().dense().alias(types[0]);
+    call.outputs[0] = alias_as(call.inputs.back(), types[0]);
     return true;
   };
   op.vjp = [](VjpContext& c) {

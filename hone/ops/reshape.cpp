@@ -187,6 +187,7 @@ constinit const Op identity = define(OpId::identity, OpClass::View,
                                          .infer = infer_same,
                                          .vjp = vjp_same,
                                          .view = view_same,
+                                         .transparent = true,
                                          .samples = same_samples,
                                      });
 
@@ -196,6 +197,7 @@ constinit const Op stop_gradient = define(OpId::stop_gradient, OpClass::View,
                                               .operands = "x",
                                               .infer = infer_same,
                                               .view = view_same,
+                                              .transparent = true,
                                               .samples =
                                                   [] {
                                                     std::vector<Sample> samples = same_samples();

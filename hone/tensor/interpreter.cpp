@@ -48,7 +48,7 @@ Interpreter::~Interpreter() {
 
 void Interpreter::read_variable(const Variable&, Tensor&) {}
 bool Interpreter::assign_variable(const Variable&, const Tensor&) { return false; }
-Tensor Interpreter::initial_value(const Tensor& traced, Location location) { fail_traced(traced, location); }
+Tensor Interpreter::initial_value(const Tensor& value, Location) { return value; }
 
 void Interpreter::push() {
   below_ = top;
@@ -117,11 +117,14 @@ Interpreter* owner_of(const Tensor& traced) {
 }
 }  // namespace
 
-Tensor dispatch_initial(const Tensor& traced, Location location) {
-  Interpreter* const owner = owner_of(traced);
-  if (!owner) fail_traced(traced, location);
-  const InterpreterScope none(nullptr);
-  return owner->initial_value(traced, location);
+Tensor dispatch_initial(const Tensor& value, Location location) {
+  Tensor initial = value;
+  for (Interpreter* at = top; at; at = at->below()) {
+    const InterpreterScope none(nullptr);
+    initial = at->initial_value(initial, location);
+  }
+  if (!initial.concrete()) fail_traced(initial, location);
+  return initial;
 }
 
 void fail_traced(const Tensor& traced, Location location) {

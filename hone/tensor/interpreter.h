@@ -23,8 +23,8 @@ class Interpreter {
   virtual void read_variable(const Variable& variable, Tensor& value);
   /// A variable is being assigned; true if the entry keeps the value itself and the variable stays as it is.
   virtual bool assign_variable(const Variable& variable, const Tensor& value);
-  /// A variable is being made of a traced value of this entry: the elements it starts with, computed now.
-  virtual Tensor initial_value(const Tensor& traced, Location location);
+  /// A variable is being made: the value it starts with. Who recorded a traced value computes its elements now.
+  virtual Tensor initial_value(const Tensor& value, Location location);
 
   /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries
   /// keep their order.
@@ -73,8 +73,9 @@ bool has_interpreters();
 void dispatch_read(const Variable& variable, Tensor& value);
 /// Asks the thread's entries, top to bottom, whether one keeps an assigned value.
 bool dispatch_assign(const Variable& variable, const Tensor& value);
-/// Asks the traced value's owner for its elements. Error kFailedPrecondition where it has none to give.
-Tensor dispatch_initial(const Tensor& traced, Location location);
+/// Asks the thread's entries, top to bottom, for the first value of a variable. Error kFailedPrecondition where a traced
+/// one gets no elements.
+Tensor dispatch_initial(const Tensor& value, Location location);
 
 /// Error kFailedPrecondition: a traced value is read on the host, or used where its trace does not reach; names the
 /// line, the line that made it, and what to write instead.

@@ -129,6 +129,8 @@ struct Op {
   CostFn cost = nullptr;
   /// OpClass::Effect only: whether a call with these attributes has one. Null: it always has.
   bool (*effects)(AttrRef attrs) = nullptr;
+  /// The result is the last operand: the call matters to tapes alone, and passes drop it.
+  bool transparent = false;
   std::vector<Sample> (*samples)() = nullptr;
   uint32_t dtypes = kAnyType;  ///< what operand 0 may be
   int elementwise = -1;        ///< row among elementwise kernels, -1 for others

@@ -166,11 +166,17 @@ Tensor Tensor::dense() const {
   if (impl_->layout.dense) return *this;
   if (Buffer* copy = impl_->packed.load(std::memory_order_acquire)) return Tensor(make_impl(type(), Ref(copy), 0));
   Tensor out = empty(type());
-  if (out.size()) {
-    std::byte* to = out.mutable_bytes();
+  copy_to(out.mutable_bytes());
+  return out;
+}
+
+void Tensor::copy_to(std::byte* to) const {
+  if (size() == 0) return;
+  if (impl_->layout.dense) {
+    std::memcpy(to, bytes_at_offset(), bytes());
+  } else {
     copy_strided(to, bytes_at_offset(), shape(), impl_->layout.strides, 0, size_of(dtype()));
   }
-  return out;
 }
 
 // The copy lives as long as the tensor, so that pointers into it do. Layout and buffer stay as they are: other threads

@@ -143,6 +143,8 @@ class Tensor {
   /// Bytes of the elements, packed. Error kFailedPrecondition for a value inside a traced function or under vmap, as
   /// from all that reads elements.
   const void* raw(Location location = Location::current()) const;
+  /// Copies the elements, packed, to memory that does not overlap them.
+  void copy_to(std::byte* to) const;
   /// This tensor if it is dense, else a packed copy.
   Tensor dense() const;
 

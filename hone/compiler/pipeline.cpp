@@ -1,0 +1,66 @@
+#include "hone/compiler/pipeline.h"
+
+#include <chrono>
+#include <cstdlib>
+
+namespace hone::compiler {
+namespace {
+
+// Runs named steps, times them, and leaves out those that HONE_PASSES names with a minus.
+class Pipeline {
+ public:
+  explicit Pipeline(ir::Graph graph) : graph_(std::move(graph)) {
+    const char* text = std::getenv("HONE_PASSES");
+    skipped_ = text ? text : "";
+  }
+
+  template <class Pass>
+  void step(const char* name, Pass&& pass) {
+    if (skips(name)) return;
+    const size_t before = graph_.nodes().size();
+    const auto start = std::chrono::steady_clock::now();
+    graph_ = pass(std::as_const(graph_));
+    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+#ifndef NDEBUG
+    ir::verify(graph_, name);
+#endif
+    reports.push_back({name, before, graph_.nodes().size(), spent.count()});
+  }
+  ir::Graph take() { return std::move(graph_); }
+  std::vector<PassReport> reports;
+
+ private:
+  bool skips(std::string_view name) const {
+    for (size_t at = 0; (at = skipped_.find(name, at)) != std::string::npos; ++at) {
+      const size_t end = at + name.size();
+      if (at > 0 && skipped_[at - 1] == '-' && (end == skipped_.size() || skipped_[end] == ',')) return true;
+    }
+    return false;
+  }
+
+  ir::Graph graph_;
+  std::string skipped_;
+};
+
+}  // namespace
+
+ir::Graph optimize(const ir::Graph& graph) {
+  Pipeline p(graph);
+  p.step("remove_dead", remove_dead);
+  return p.take();
+}
+
+Compiled compile(const ir::Graph& graph) {
+  Compiled result;
+  Pipeline p(graph);
+  p.step("remove_dead", remove_dead);
+  p.step("decompose", decompose);
+  p.step("remove_dead", remove_dead);
+  p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
+  p.step("schedule", schedule);
+  result.passes = std::move(p.reports);
+  result.executable = std::make_shared<Executable>(make_plan(p.take()));
+  return result;
+}
+
+}  // namespace hone::compiler
