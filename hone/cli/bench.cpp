@@ -30,10 +30,6 @@ void limit_cpus(int count) {
 }
 
 void check(const BenchOptions& options) {
-  if (options.mode != "eager") {
-    throw Error(Code::kUnsupported, fmt::format("mode '{}' is not served by this version", options.mode),
-                "use --mode eager");
-  }
   if (options.dtype != "f32") {
     throw Error(Code::kUnsupported,
                 fmt::format("dtype '{}' is not served by the benchmarks of this version", options.dtype),
@@ -65,7 +61,9 @@ void add_bench(CLI::App& app, int& exit_code) {
   verb->add_option("SUITE", options->suite, "ops, w1, w2, w3, w4, w5, w6 or w7")
       ->required()
       ->check(CLI::IsMember({"ops", "w1", "w2", "w3", "w4", "w5", "w6", "w7"}));
-  verb->add_option("--mode", options->mode, "eager")->capture_default_str();
+  verb->add_option("--mode", options->mode, "eager, or graph: steps of w1 to w6 as a function()")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"eager", "graph"}));
   verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
   verb->add_option("--threads", options->threads, "threads and CPUs to use")
       ->capture_default_str()

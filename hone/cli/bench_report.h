@@ -23,6 +23,7 @@ struct BenchOptions {
 class BenchReport {
  public:
   explicit BenchReport(BenchOptions options) : options_(std::move(options)) {}
+  const BenchOptions& options() const { return options_; }
   bool wants(const std::string& name) const { return name.find(options_.only) != std::string::npos; }
   /// Calls step() until the time is spent; the first call is reported apart. Further keys go into the result.
   void time(const std::string& name, const std::function<void()>& step, Config::Table extra = {});

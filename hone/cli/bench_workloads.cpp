@@ -3,6 +3,7 @@
 
 #include "hone/base/probe.h"
 #include "hone/cli/bench_report.h"
+#include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/hone.h"
 
@@ -49,19 +50,24 @@ void train(BenchReport& report, const std::string& name, const nn::Layer& model,
   const std::vector<Variable> variables = model.trainable_variables();
   int64_t parameters = 0;
   for (const Variable& variable : variables) parameters += variable.size();
-  const auto step = [&] {
-    GradientTape tape;
-    const Tensor loss = loss_fn(y, model(x, {.training = true}));
-    optimizer.apply_gradients(tape.gradient(loss, variables), variables);
-    (void)loss.item<float>();
-  };
+  const auto train_step = function(
+      [&](const Tensor& images, const Tensor& labels) {
+        GradientTape tape;
+        const Tensor loss = loss_fn(labels, model(images, {.training = true}));
+        optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+        return loss;
+      },
+      {.name = name, .run_eagerly = report.options().mode == "eager"});
+  const auto step = [&] { (void)train_step(x, y).item<float>(); };
   const double share = library_share(step);
   report.time(name, step, {{"parameters", parameters}, {"library_share", share}});
 }
 
 void infer(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x) {
   if (!report.wants(name)) return;
-  const auto step = [&] { (void)model(x).raw(); };
+  const auto forward = function([&](const Tensor& images) { return model(images); },
+                                {.name = name, .run_eagerly = report.options().mode == "eager"});
+  const auto step = [&] { (void)forward(x).raw(); };
   const double share = library_share(step);
   report.time(name, step, {{"library_share", share}});
 }

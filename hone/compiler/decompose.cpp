@@ -1,31 +1,31 @@
+#include <algorithm>
+
 #include "hone/compiler/passes.h"
+#include "hone/compiler/plan.h"
 #include "hone/ir/recorder.h"
 #include "hone/ops/kernel.h"
 
 namespace hone::compiler {
 namespace {
 
-// Stands in for operands when kernels are asked: types alone.
-class Asker final : public Interpreter {
- public:
-  void process(Call& call) override { pass_on(call); }
-  bool served(const ir::Graph& graph, const ir::Node& node) const {
-    if (node.op->view || node.op->op_class == OpClass::Effect || !node.op->decompose) return true;
-    SmallVector<Tensor, 8> inputs;
-    for (const ir::ValueId operand : graph.operands(node))
-      inputs.push_back(Tensor::traced(graph.type(operand), *this, {}));
-    SmallVector<TensorType, 4> outputs;
-    for (uint32_t i = 0; i < node.results; ++i) outputs.push_back(graph.type(node.first_result + i));
-    const KernelQuery query{*node.op, node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}};
-    for (const Kernel& kernel : kernels(*node.op)) {
-      if (!kernel.refuses || !kernel.refuses(query)) return true;
-    }
-    return false;
+// Whether a view, a kernel or the host answers the call; asked with types alone.
+bool served(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op->op_class == OpClass::Effect || !node.op->decompose) return true;
+  SmallVector<Tensor, 8> inputs, results(node.results);
+  for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(placeholder(graph.type(operand)));
+  SmallVector<TensorType, 4> types;
+  for (uint32_t i = 0; i < node.results; ++i) types.push_back(graph.type(node.first_result + i));
+  const std::span<const TensorType> outputs(types.data(), types.size());
+  if (node.op->view) {
+    const Call call{*node.op, node.attrs, {inputs.data(), inputs.size()}, {results.data(), results.size()}, {}};
+    if (node.op->view(call, outputs)) return true;
   }
-};
+  const KernelQuery query{*node.op, node.attrs, {inputs.data(), inputs.size()}, outputs};
+  return std::ranges::any_of(kernels(*node.op),
+                             [&](const Kernel& kernel) { return !kernel.refuses || !kernel.refuses(query); });
+}
 
 ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
-  const Asker asker;
   ir::Recorder recorder(graph.shared_context());
   std::vector<Tensor> values(graph.values());
   for (const ir::Input& input : graph.inputs())
@@ -40,7 +40,7 @@ ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
               {inputs.data(), inputs.size()},
               {values.data() + node.first_result, node.results},
               graph.origin(node).location()};
-    if (asker.served(graph, node)) {
+    if (served(graph, node)) {
       SmallVector<ir::ValueId, 8> operands;
       for (const Tensor& input : inputs) operands.push_back(recorder.value_of(input, call.location));
       const uint32_t made =

@@ -37,7 +37,7 @@ Tensor owned_copy(const Tensor& x) {
 class Executable::Instance {
  public:
   explicit Instance(const Plan& plan) : plan_(plan), buffers_(plan.storages.size()), calls_(plan.steps.size()) {
-    if (plan.arena_bytes > 0) arena_ = cpu().allocate(plan.arena_bytes);
+    arena_ = cpu().allocate(plan.arena_bytes);
     for (size_t i = 0; i < buffers_.size(); ++i) {
       const Storage& storage = plan.storages[i];
       if (storage.kind == Storage::Arena)
@@ -60,7 +60,17 @@ class Executable::Instance {
       const ir::Node& node = plan_.graph.nodes()[plan_.steps[s].node];
       probe::Scope span("op", node.op->name, {}, span_location(node));
       if (span.active()) note_cost(span, s, node);
-      plan_.steps[s].kernel ? call(s, node) : call_host(s, node);
+      switch (plan_.steps[s].kind) {
+        case Step::Call:
+          call(s, node);
+          break;
+        case Step::Host:
+          call_host(s, node);
+          break;
+        case Step::Pack:
+          calls_[s].inputs[0].copy_to(calls_[s].outputs[0].mutable_bytes());
+          break;
+      }
       if (settings.poison_memory) [[unlikely]]
         poison(s);
     }
@@ -73,7 +83,6 @@ class Executable::Instance {
  private:
   struct KernelArguments {
     SmallVector<Tensor, 4> inputs, outputs;
-    SmallVector<Tensor, 2> packed;  // where step.packs go
   };
 
   Tensor make_tensor(const Place& place, const TensorType& type) {
@@ -90,13 +99,16 @@ class Executable::Instance {
     const Step& step = plan_.steps[s];
     const ir::Node& node = plan_.graph.nodes()[step.node];
     KernelArguments& call = calls_[s];
+    if (step.kind == Step::Pack) {
+      const Tensor& strided = values_[plan_.graph.operands(node)[step.operand]];
+      call.inputs.push_back(strided);
+      call.outputs.push_back(make_tensor({step.storage, 0, {}}, strided.type()));
+      return;
+    }
     for (const ir::ValueId operand : plan_.graph.operands(node)) call.inputs.push_back(values_[operand]);
     for (uint32_t i = 0; i < node.results; ++i) call.outputs.push_back(values_[node.first_result + i]);
-    for (size_t i = 0; i < step.packs.size(); ++i) {
-      Tensor& strided = call.inputs[step.packs[i]];
-      call.packed.push_back(strided);
-      strided = make_tensor({step.pack_storages[i], 0, {}}, strided.type());
-    }
+    for (const auto& [operand, storage] : step.packed)
+      call.inputs[operand] = make_tensor({storage, 0, {}}, call.inputs[operand].type());
   }
 
   void bind(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const OutputPlace> places) {
@@ -117,9 +129,6 @@ class Executable::Instance {
   void call(size_t s, const ir::Node& node) {
     const Step& step = plan_.steps[s];
     KernelArguments& call = calls_[s];
-    for (size_t i = 0; i < step.packs.size(); ++i) {
-      call.packed[i].copy_to(call.inputs[step.packs[i]].mutable_bytes());
-    }
     step.kernel->run({*node.op,
                       node.attrs,
                       {call.inputs.data(), call.inputs.size()},

@@ -50,20 +50,36 @@ class Walk {
               {operands.data(), operands.size()},
               {results.data(), results.size()},
               graph_.origin(node).location()};
-    Step step{.node = index};
     if (node.op->op_class == OpClass::Effect) {
       for (uint32_t i = 0; i < node.results; ++i)
         results[i] = make(types[i], Storage{.kind = Storage::Held, .index = held_++, .bytes = bytes_of(types[i])});
-      plan_.steps.push_back(std::move(step));
-    } else if (!node.op->view || !node.op->view(call, {types.data(), types.size()})) {
-      choose(step, call, {types.data(), types.size()});
+      plan_.steps.push_back({.kind = Step::Host, .node = index});
+    } else if (!view(index, call, {types.data(), types.size()})) {
+      Step step = choose(index, call, {types.data(), types.size()});
       for (uint32_t i = 0; i < node.results; ++i) results[i] = make(types[i], Storage{.bytes = bytes_of(types[i])});
       plan_.steps.push_back(std::move(step));
     }
     for (uint32_t i = 0; i < node.results; ++i) note(node.first_result + i, results[i]);
   }
 
-  void choose(Step& step, const Call& call, std::span<const TensorType> types) {
+  // Views of strided memory may want to copy it, so they get it packed.
+  bool view(uint32_t index, Call& call, std::span<const TensorType> types) {
+    if (!call.op.view) return false;
+    for (uint32_t i = 0; i < call.inputs.size(); ++i) {
+      if (!call.inputs[i].layout().dense) call.inputs[i] = pack(index, i, call.inputs[i]).first;
+    }
+    return call.op.view(call, types);
+  }
+
+  std::pair<Tensor, uint32_t> pack(uint32_t node, uint32_t operand, const Tensor& strided) {
+    Tensor dense = make(strided.type(), Storage{.bytes = strided.bytes()});
+    const auto storage = static_cast<uint32_t>(plan_.storages.size() - 1);
+    plan_.steps.push_back({.kind = Step::Pack, .node = node, .operand = operand, .storage = storage});
+    return {dense, storage};
+  }
+
+  Step choose(uint32_t index, const Call& call, std::span<const TensorType> types) {
+    Step step{.node = index};
     const KernelQuery query{call.op, call.attrs, call.inputs, types};
     for (const Kernel& kernel : kernels(call.op)) {
       if (kernel.refuses && kernel.refuses(query)) continue;
@@ -75,20 +91,19 @@ class Walk {
                                        .location = call.location,
                                        .details = {explain_kernels(query)}});
     }
-    if (!step.kernel->reads_strides) {
-      for (uint32_t i = 0; i < call.inputs.size(); ++i) {
-        if (call.inputs[i].layout().dense) continue;
-        step.packs.push_back(i);
-        call.inputs[i] = make(call.inputs[i].type(), Storage{.bytes = call.inputs[i].bytes()});
-        step.pack_storages.push_back(static_cast<uint32_t>(plan_.storages.size() - 1));
-      }
+    for (uint32_t i = 0; i < call.inputs.size() && !step.kernel->reads_strides; ++i) {
+      if (call.inputs[i].layout().dense) continue;
+      const auto [dense, storage] = pack(index, i, call.inputs[i]);
+      call.inputs[i] = dense;
+      step.packed.emplace_back(i, storage);
     }
     if (step.kernel->prepare) step.prepared = step.kernel->prepare(query);
+    return step;
   }
 
   // A tensor over a new storage.
   Tensor make(const TensorType& type, Storage storage) {
-    Tensor tensor = Tensor::borrow(&anchor_, {}, u8).alias(type);
+    Tensor tensor = placeholder(type);
     windows_.emplace(tensor.impl()->buffer.get(), static_cast<uint32_t>(plan_.storages.size()));
     held_tensors_.push_back(tensor);
     plan_.storages.push_back(std::move(storage));
@@ -113,7 +128,6 @@ class Walk {
   std::vector<Tensor> held_tensors_;  // so that no two buffers share an address
   std::unordered_map<const Buffer*, uint32_t> windows_;
   uint32_t held_ = 0;
-  char anchor_ = 0;
 };
 
 // Where storages are written first and used last, in steps. Outputs and what is not the arena's live to the end.
@@ -122,15 +136,18 @@ void find_lifetimes(Plan& plan) {
   for (Storage& storage : plan.storages) storage.first = kNone, storage.last = 0;
   for (uint32_t s = 0; s < steps; ++s) {
     const ir::Node& node = plan.graph.nodes()[plan.steps[s].node];
-    for (const ir::ValueId operand : plan.graph.operands(node)) {
-      Storage& storage = plan.storages[plan.places[operand].storage];
-      storage.last = s;
+    const std::span<const ir::ValueId> operands = plan.graph.operands(node);
+    if (plan.steps[s].kind == Step::Pack) {
+      plan.storages[plan.places[operands[plan.steps[s].operand]].storage].last = s;
+      plan.storages[plan.steps[s].storage].first = plan.storages[plan.steps[s].storage].last = s;
+      continue;
     }
+    for (const ir::ValueId operand : operands) plan.storages[plan.places[operand].storage].last = s;
     for (uint32_t i = 0; i < node.results; ++i) {
       Storage& storage = plan.storages[plan.places[node.first_result + i].storage];
       storage.first = std::min(storage.first, s), storage.last = std::max(storage.last, s);
     }
-    for (const uint32_t pack : plan.steps[s].pack_storages) plan.storages[pack].first = plan.storages[pack].last = s;
+    for (const auto& [operand, storage] : plan.steps[s].packed) plan.storages[storage].last = s;
   }
 }
 
@@ -175,7 +192,7 @@ class InPlace {
   void share(uint32_t s) {
     const Step& step = plan_.steps[s];
     const ir::Node& node = plan_.graph.nodes()[step.node];
-    if (!step.kernel) return;
+    if (step.kind != Step::Call) return;
     for (uint32_t i = 0; i < node.results; ++i) {
       const uint32_t result = plan_.places[node.first_result + i].storage;
       if (donated_[result] != kNone && take_donated(s, node, i, donated_[result])) continue;
@@ -332,6 +349,11 @@ void lay_out(Plan& plan) {
 }
 
 }  // namespace
+
+Tensor placeholder(const TensorType& type) {
+  static const char anchor = 0;
+  return Tensor::borrow(&anchor, {}, u8).alias(type);
+}
 
 Plan make_plan(ir::Graph graph) {
   Plan plan{std::move(graph), {}, {}, {}, 0, 0};

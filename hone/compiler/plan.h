@@ -33,11 +33,18 @@ struct Place {
 };
 
 struct Step {
-  uint32_t node;                           ///< of the graph
-  const Kernel* kernel = nullptr;          ///< null: a host function
+  enum Kind : uint8_t {
+    Call,  ///< a kernel
+    Host,  ///< a host function
+    Pack,  ///< a dense copy of an operand for what reads no strides
+  };
+  Kind kind = Call;
+  uint32_t node = 0;  ///< of the graph
+  const Kernel* kernel = nullptr;
   std::shared_ptr<const void> prepared{};  ///< by Kernel::prepare
-  SmallVector<uint32_t, 4> packs{};        ///< operands that are copied densely before, each into its own storage
-  SmallVector<uint32_t, 4> pack_storages{};
+  uint32_t operand = 0, storage = 0;       ///< of Pack: which, and where to
+  /// Of Call: operands that were packed, and the storages of the copies.
+  SmallVector<std::pair<uint32_t, uint32_t>, 2> packed{};
 };
 
 struct Plan {
@@ -48,6 +55,9 @@ struct Plan {
   size_t arena_bytes = 0;
   size_t lower_bound = 0;  ///< largest sum of arena storages alive at one step
 };
+
+/// A tensor that has a type and a layout but no elements: what views and kernels are asked with.
+Tensor placeholder(const TensorType& type);
 
 /// Chooses kernels, shares memory and lays out the arena. The graph is static, scheduled, and each of its calls has a
 /// view, a kernel or an effect. Error kUnsupported names a call that nobody serves.

@@ -67,8 +67,8 @@ struct Program {
   int64_t grain = kWork;
 };
 
-// Gives scratch blocks to values that live between steps only; a block is free again after its last reader, which may
-// write over it.
+// Gives scratch blocks to values that live between steps only. A block is free again after its last reader, which may
+// write over it where elements have one size.
 void place_values(const ir::Graph& body, Program& program) {
   const ir::Users users(body);
   std::vector<uint32_t> left(body.values());
@@ -81,11 +81,16 @@ void place_values(const ir::Graph& body, Program& program) {
   std::vector<int> free_blocks;
   for (const ir::Node& node : body.nodes()) {
     const ir::ValueId result = node.first_result;
-    for (const ir::ValueId operand : body.operands(node)) {
-      if (--left[operand] == 0 && program.places[operand].kind == Place::Scratch)
-        free_blocks.push_back(program.places[operand].index);
-    }
     Place place{Place::Scratch, 0, size_of(body.type(result).dtype)};
+    SmallVector<int, 3> free_later;
+    for (const ir::ValueId operand : body.operands(node)) {
+      const Place& read = program.places[operand];
+      if (--left[operand] != 0 || read.kind != Place::Scratch) continue;
+      if (read.item == place.item)
+        free_blocks.push_back(read.index);
+      else
+        free_later.push_back(read.index);
+    }
     const auto output = std::ranges::find(body.outputs(), result);
     if (output != body.outputs().end()) {
       place.kind = Place::Result, place.index = static_cast<int>(output - body.outputs().begin());
@@ -96,6 +101,7 @@ void place_values(const ir::Graph& body, Program& program) {
       free_blocks.pop_back();
     }
     program.places[result] = place;
+    free_blocks.insert(free_blocks.end(), free_later.begin(), free_later.end());
   }
 }
 
