@@ -17,13 +17,17 @@ class FunctionRecorder final : public ir::Recorder {
       : ir::Recorder(std::move(context)), request_(request) {}
 
   void read_variable(const Variable& variable, Tensor& value) override {
-    value = tensor_for(cell_of(variable).current, LocationScope::resolve({}));
+    // The same tensor as long as the value stays: tapes tell values apart by their ids.
+    Cell& cell = cell_of(variable);
+    if (!cell.tensor.defined()) cell.tensor = tensor_for(cell.current, LocationScope::resolve({}));
+    value = cell.tensor;
   }
 
   bool assign_variable(const Variable& variable, const Tensor& value) override {
     const ir::ValueId assigned = value_of(value, LocationScope::resolve({}));
     Cell& cell = cell_of(variable);
     cell.current = assigned;
+    cell.tensor = {};  // another identity than the assigned tensor: no gradient passes through a variable
     cell.assigned = true;
     return true;
   }
@@ -71,6 +75,7 @@ class FunctionRecorder final : public ir::Recorder {
     uint32_t input;  // among the graph's inputs
     ir::ValueId input_value, current;
     bool assigned = false;
+    Tensor tensor{};
   };
 
   Cell& cell_of(const Variable& variable) {
@@ -79,7 +84,7 @@ class FunctionRecorder final : public ir::Recorder {
       const auto input = static_cast<uint32_t>(builder().graph().inputs().size());
       const ir::ValueId value =
           builder().add_input(variable.type(), {.kind = ir::InputKind::Variable, .name = variable.name()});
-      cells_.push_back({variable, input, value, value});
+      cells_.push_back({variable, input, value, value, false, {}});
     }
     return cells_[found->second];
   }
