@@ -47,14 +47,18 @@ class Pipeline {
 ir::Graph optimize(const ir::Graph& graph) {
   Pipeline p(graph);
   p.step("remove_dead", remove_dead);
+  p.step("simplify", simplify);
+  p.step("remove_dead", remove_dead);
   return p.take();
 }
 
 Compiled compile(const ir::Graph& graph) {
   Compiled result;
   Pipeline p(graph);
+  p.step("simplify", simplify);  // what bound shapes allow
   p.step("remove_dead", remove_dead);
   p.step("decompose", decompose);
+  p.step("simplify", simplify);  // what decompositions bring
   p.step("remove_dead", remove_dead);
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
   p.step("schedule", schedule);
