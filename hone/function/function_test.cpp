@@ -5,6 +5,7 @@
 #include "hone/base/error.h"
 #include "hone/base/settings.h"
 #include "hone/function/tape.h"
+#include "hone/ops/contraction.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/reduction.h"
@@ -112,6 +113,22 @@ TEST(Function, HostReadsNameBothLines) {
     EXPECT_NE(what.find("function_test.cpp:", made), std::string::npos) << what;
     EXPECT_NE(what.find("cond"), std::string::npos) << what;
   }
+}
+
+TEST(Function, LowerShowsThePlanBeforeTheRun) {
+  const Variable w(zeros({64, 64}));
+  const auto f = function([&](Tensor x) { return sum(tanh(matmul(x, w) + 1)); });
+  const Lowered lowered = f.lower(Spec{f32, {32, 64}});
+  EXPECT_NE(lowered.memory().find("weights"), std::string::npos);
+  EXPECT_NE(lowered.memory().find("16.0 KiB"), std::string::npos) << lowered.memory();
+  EXPECT_NE(lowered.memory().find("function_test.cpp"), std::string::npos) << lowered.memory();
+  EXPECT_NE(lowered.cost().find("dot_general"), std::string::npos) << lowered.cost();
+  EXPECT_NE(lowered.fusion().find("add + tanh -> 1 kernel"), std::string::npos) << lowered.fusion();
+  EXPECT_NE(lowered.json().find("\"lower_bound\""), std::string::npos) << lowered.json();
+  EXPECT_EQ(f.trace_count(), 1);
+  f(zeros({32, 64}));
+  EXPECT_EQ(f.trace_count(), 1);
+  EXPECT_THROW((void)f.lower(Spec{f32, {Dim("rows"), 64}}).memory(), Error);
 }
 
 }  // namespace
