@@ -42,6 +42,8 @@ class BenchReport {
 
 void bench_ops(BenchReport& report);
 void bench_kernels(BenchReport& report);
+/// What calling and recording functions costs.
+void bench_dispatch(BenchReport& report);
 /// w1 to w6.
 void bench_network(const std::string& suite, BenchReport& report);
 

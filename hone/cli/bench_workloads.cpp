@@ -160,4 +160,39 @@ void bench_kernels(BenchReport& report) {
   report.time("w7.adam.op", step);
 }
 
+namespace {
+
+// A chain of small calls, none equal to another.
+Tensor chain(const Tensor& x, int64_t calls) {
+  Tensor y = x;
+  for (int64_t i = 0; i < calls / 2; ++i) y = tanh(y) + x;
+  return y;
+}
+
+}  // namespace
+
+void bench_dispatch(BenchReport& report) {
+  const Tensor x = random_normal({16});
+  const auto same = function([](const Tensor& a) { return a; });
+  report.small("dispatch.call.1", [&] { (void)same(x); });
+  const auto first = function([](const std::vector<Tensor>& xs) { return xs[0]; });
+  for (const size_t n : {8, 64}) {
+    const std::vector<Tensor> xs(n, x);
+    report.small("dispatch.call." + std::to_string(n), [&] { (void)first(xs); }, 200);
+  }
+  const auto add = function([](const Tensor& a, const Tensor& b) { return a + b; });
+  report.small("dispatch.add.16", [&] { (void)add(x, x); });
+  const Tensor small = random_normal({64});
+  const auto chain20 = function([](const Tensor& a) { return chain(a, 20); });
+  report.small("dispatch.chain20.64", [&] { (void)chain20(small); }, 100);
+  for (const int64_t calls : {1000, 10000, 100000}) {
+    report.time("dispatch.lower." + std::to_string(calls),
+                [&] {
+                  const auto f = function([&](const Tensor& a) { return chain(a, calls); });
+                  (void)f.lower(Spec{f32, {16}});
+                },
+                {{"calls", calls}});
+  }
+}
+
 }  // namespace hone::cli
