@@ -120,6 +120,7 @@ constexpr Op reduce_row(OpId id, const ReduceRules& rules) {
   op.precision = PrecisionClass::Full;
   op.attrs = &attr_type<AxesAttrs>();
   op.infer = infer_reduce;
+  op.batch = batch::leading<AxesAttrs>;
   op.cost = reduce_cost;
   op.vjp = rules.vjp;
   op.reads = rules.reads;
@@ -132,6 +133,7 @@ constexpr Op arg_row(OpId id, std::string_view doc) {
   op.precision = PrecisionClass::Follow;
   op.attrs = &attr_type<AxisAttrs>();
   op.infer = infer_arg;
+  op.batch = batch::leading<AxisAttrs>;
   return op;
 }
 
