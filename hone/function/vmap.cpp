@@ -188,8 +188,11 @@ namespace {
 }
 
 std::string described(const Tensor& argument, size_t i, std::optional<int> axis) {
-  return fmt::format("argument {}: {}, {}", i, to_string(argument.type()),
-                     axis ? fmt::format("axis {}", *axis) : "not mapped");
+  const std::string text = fmt::format("argument {}: {}, ", i, to_string(argument.type()));
+  if (!axis) return text + "not mapped";
+  const bool exists = *axis >= -argument.rank() && *axis < argument.rank();
+  return text + fmt::format("axis {}", *axis) +
+         (exists ? fmt::format(" has {}", to_string(argument.shape().dim(*axis))) : "");
 }
 
 std::vector<std::string> described(std::span<const Tensor> arguments, const VmapAxes& axes) {

@@ -87,7 +87,7 @@ class Mapped {
       : f_(std::move(f)), options_(std::move(options)), location_(location) {}
 
   template <class... Args>
-  auto operator()(const Args&... args) {
+  auto operator()(const Args&... args) const {
     const std::array<Tensor, sizeof...(args)> given{Tensor(args)...};
     return run(given, [&](const Trace& trace) {
       return [&]<size_t... kAt>(std::index_sequence<kAt...>) {
@@ -95,13 +95,13 @@ class Mapped {
       }(std::index_sequence_for<Args...>());
     });
   }
-  auto operator()(const std::vector<Tensor>& args) {
+  auto operator()(const std::vector<Tensor>& args) const {
     return run(args, [&](const Trace& trace) { return f_(trace.inputs()); });
   }
 
  private:
   template <class Call>
-  auto run(std::span<const Tensor> given, Call call) {
+  auto run(std::span<const Tensor> given, Call call) const {
     Trace trace(given, options_, location_);
     auto result = call(trace);
     trace.leave();
@@ -113,7 +113,7 @@ class Mapped {
     return result;
   }
 
-  F f_;
+  mutable F f_;  // may have a state of its own, as what grad gives
   VmapOptions options_;
   Location location_;
 };

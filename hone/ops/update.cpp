@@ -61,7 +61,7 @@ void decompose_adam(const Call& call) {
 /// One pass over the parameters of all examples, or, where they have different rates or steps, one for each.
 template <uint32_t kSlots>
 bool batch_update(BatchContext& c) {
-  return batch::leading<void, kSlots>(c) || batch::each(c);
+  return batch::leading<void, kSlots>(c) || (c.size().is_number() && batch::each(c));
 }
 
 Cost update_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {

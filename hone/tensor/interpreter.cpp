@@ -143,8 +143,10 @@ void fail_traced(const Tensor& traced, Location location) {
     parts.fix = text.fix;
   } else {
     parts.what = "a traced value is used outside its trace";
-    parts.details.emplace_back("it was kept from a traced function that has returned, or belongs to another thread");
-    parts.fix = "return the value from the function, or assign it to a Variable inside";
+    parts.details.emplace_back(
+        "it was kept from a function that has returned, traced or under vmap, or belongs to another thread");
+    parts.fix = "return the value from the function";
+    if (!static_cast<const TracedImpl*>(traced.impl())->held) parts.fix += ", or assign it to a Variable inside";
   }
   throw Error(Code::kFailedPrecondition, std::move(parts));
 }
