@@ -69,6 +69,8 @@ std::vector<Sample> reduce_samples() {
   samples.push_back(reduce_sample({2, 3, 4, 5}, {1, 3}));
   samples.push_back(reduce_sample({2, 1, 4}, {1}));
   samples.push_back(reduce_sample({2, 0, 4}, {1}));
+  samples.push_back(reduce_sample({2, 0, 3, 2}, {1, 3}));
+  samples.push_back(reduce_sample({2, 2, 2, 0, 2, 3}, {1, 3, 5}));
   samples.push_back(reduce_sample({0, 3}, {1}));
   samples.push_back(reduce_sample({67, 9}, {0}));
   samples.push_back(reduce_sample({4097}, {0}, false));
