@@ -156,7 +156,7 @@ constinit const Op max_pool =
             .vjp = [](VjpContext& c) { c.set(0, call_op(ops::max_pool_grad, c.attrs(), {}, c.in(0), c.ct())); },
             .reads = {.in = 1},
             .decompose = decompose_max_pool,
-            .batch = batch::folded<PoolAttrs>,
+            .batch = batch::folded<>,
             .cost = pool_cost,
             .samples = pool_samples<Operands::X>,
             .dtypes = kNumbers});
@@ -170,7 +170,7 @@ constinit const Op max_pool_grad =
             .max_inputs = 2,
             .infer = infer_max_pool_grad,
             .decompose = decompose_max_pool_grad,
-            .batch = batch::folded<PoolAttrs>,
+            .batch = batch::folded<>,
             .cost = pool_cost,
             .samples = pool_samples<Operands::XCt>,
             .dtypes = kNumbers});
@@ -186,7 +186,7 @@ constinit const Op avg_pool = define(OpId::avg_pool, OpClass::Composite,
                                             c.set(0, call_op(ops::avg_pool_grad, attrs, {}, c.ct()));
                                           },
                                       .decompose = decompose_avg_pool,
-                                      .batch = batch::folded<PoolAttrs>,
+                                      .batch = batch::folded<>,
                                       .cost = pool_cost,
                                       .samples = pool_samples<Operands::X, true>,
                                       .dtypes = kFloats});
