@@ -15,6 +15,7 @@
 #include "hone/function/grad.h"
 #include "hone/function/tape.h"
 #include "hone/function/variable.h"
+#include "hone/function/vmap.h"
 #include "hone/nn/attention.h"
 #include "hone/nn/convolution.h"
 #include "hone/nn/core.h"

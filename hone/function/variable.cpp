@@ -51,6 +51,7 @@ void Variable::assign(const Tensor& value, Location location) const {
                  .details = {"expected: " + to_string(state_->type)},
                  .fix = "a variable keeps its dtype and shape; make a new one for another"});
   }
+  const LocationScope scope(location);  // for entries that refuse
   if (!dispatch_assign(*this, value)) state_->value = own(value);
 }
 

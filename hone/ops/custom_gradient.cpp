@@ -48,6 +48,14 @@ constinit const Op ops::custom_gradient = [] {
     call.outputs[0] = alias_as(call.inputs.back(), types[0]);
     return true;
   };
+  op.batch = [](BatchContext& c) {
+    TensorList inputs;
+    for (int i = 0; i + 1 < c.inputs(); ++i) inputs.push_back(c.in(i));
+    inputs.push_back(c.stacked(c.inputs() - 1));
+    const BackwardAttrs attrs{std::make_shared<Backward>(c.lifted(*c.attrs_as<BackwardAttrs>().backward))};
+    batch::call(c, attrs, {inputs.data(), inputs.size()});
+    return true;
+  };
   op.vjp = [](VjpContext& c) {
     const std::vector<Tensor> gradients = (*c.attrs_as<BackwardAttrs>().backward)(c.ct());
     if (static_cast<int>(gradients.size()) != c.inputs() - 1) {

@@ -58,6 +58,8 @@ std::span<const Kernel> kernels(const Op& op);
 /// Runs call.op.decompose under the call's location. 16-bit floats compute in f32: inputs are converted at entry,
 /// outputs rounded at exit.
 void decompose(const Call& call);
+/// The same by another rule than the op's own.
+void decompose(const Call& call, void (*rule)(const Call&));
 
 /// Appends to the op's list; for install_defaults(), before the first op runs.
 void add_kernels(const Op& op, std::initializer_list<Kernel> kernels);

@@ -50,6 +50,13 @@ void Interpreter::read_variable(const Variable&, Tensor&) {}
 bool Interpreter::assign_variable(const Variable&, const Tensor&) { return false; }
 Tensor Interpreter::initial_value(const Tensor& value, Location) { return value; }
 
+Interpreter::HostRead Interpreter::host_read() const {
+  return {"a value of a traced function is read on the host",
+          "the function runs once to record its ops; their values exist only when the graph runs",
+          "branch with cond, loop with while_loop or scan, show it with print, or debug with "
+          "run_functions_eagerly(true)"};
+}
+
 void Interpreter::push() {
   below_ = top;
   top = this;
@@ -132,15 +139,17 @@ void fail_traced(const Tensor& traced, Location location) {
   const Location made = static_cast<const TracedImpl*>(traced.impl())->made;
   parts.details.push_back(
       fmt::format("value: {}{}", to_string(traced.type()), made.known() ? ", made at " + to_string(made) : ""));
-  if (owner_of(traced)) {
-    parts.what = "a value of a traced function is read on the host";
-    parts.details.emplace_back("the function runs once to record its ops; their values exist only when the graph runs");
-    parts.fix =
-        "branch with cond, loop with while_loop or scan, show it with print, or debug with run_functions_eagerly(true)";
+  if (const Interpreter* owner = owner_of(traced)) {
+    const Interpreter::HostRead text = owner->host_read();
+    parts.what = text.what;
+    parts.details.emplace_back(text.why);
+    parts.fix = text.fix;
   } else {
     parts.what = "a traced value is used outside its trace";
-    parts.details.emplace_back("it was kept from a traced function that has returned, or belongs to another thread");
-    parts.fix = "return the value from the function, or assign it to a Variable inside";
+    parts.details.emplace_back(
+        "it was kept from a function that has returned, traced or under vmap, or belongs to another thread");
+    parts.fix = "return the value from the function";
+    if (!static_cast<const TracedImpl*>(traced.impl())->held) parts.fix += ", or assign it to a Variable inside";
   }
   throw Error(Code::kFailedPrecondition, std::move(parts));
 }

@@ -25,6 +25,11 @@ class Interpreter {
   virtual bool assign_variable(const Variable& variable, const Tensor& value);
   /// A variable is being made: the value it starts with. Who recorded a traced value computes its elements now.
   virtual Tensor initial_value(const Tensor& value, Location location);
+  /// What a program reads that wants the elements of a value of this entry: what is wrong, why, what to write instead.
+  struct HostRead {
+    std::string_view what, why, fix;
+  };
+  virtual HostRead host_read() const;
 
   /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries
   /// keep their order.

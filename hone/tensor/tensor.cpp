@@ -90,11 +90,13 @@ void TensorImpl::destroy(TensorImpl* impl) {
   pool_free(impl, sizeof(TensorImpl));
 }
 
-Tensor Tensor::traced(const TensorType& type, const Interpreter& owner, Location made) {
+Tensor Tensor::traced(const TensorType& type, const Interpreter& owner, Location made,
+                      std::shared_ptr<const void> held) {
   Tensor out(make_impl<TracedImpl>(type, {}, 0));
   auto* const impl = static_cast<TracedImpl*>(out.impl());
   impl->owner = &owner;
   impl->made = made;
+  impl->held = std::move(held);
   return out;
 }
 

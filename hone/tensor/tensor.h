@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,6 +57,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
 struct TracedImpl final : TensorImpl {
   const Interpreter* owner = nullptr;  ///< who made it; only compared, it may be gone
   Location made;
+  std::shared_ptr<const void> held;  ///< what the owner keeps with the value
 };
 
 struct BorrowOptions {
@@ -102,7 +104,8 @@ class Tensor {
                        Location location = Location::current());
 
   /// A value without elements, of the interpreter that knows its id; `made` is the user's line.
-  static Tensor traced(const TensorType& type, const Interpreter& owner, Location made);
+  static Tensor traced(const TensorType& type, const Interpreter& owner, Location made,
+                       std::shared_ptr<const void> held = {});
 
   bool defined() const { return static_cast<bool>(impl_); }
   /// False for what stands for a value inside a traced function or under vmap: its elements cannot be read.
