@@ -18,6 +18,8 @@ struct Case {
   Sample sample;
   /// "sdpa, sample 3: f32[2,4,8] f32[2,4,8] {scale = 1}", what failing tests print.
   std::string label() const;
+  /// The attributes hold programs over these very types: no other dtype serves.
+  bool fixed_types() const { return !regions_of(sample.attrs).empty(); }
   /// Results of the call: where neither op nor sample says, one an operand (sort, optimization_barrier).
   int outputs() const {
     return op.outputs >= 0 ? op.outputs : sample.outputs > 0 ? sample.outputs : static_cast<int>(sample.inputs.size());

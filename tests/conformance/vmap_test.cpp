@@ -152,7 +152,7 @@ TEST(Vmap, OfTheGradientOfEveryOpEqualsALoop) {
   int checked = 0;
   for (const Case& c : cases()) {
     const std::vector<TensorType> types = wide(c);
-    if (types.empty()) continue;
+    if (types.empty() || c.fixed_types()) continue;
     for (const Mask& mask : masks(types.size())) {
       SCOPED_TRACE(c.label() + "  " + to_string(mask));
       try {
@@ -174,7 +174,7 @@ TEST(Vmap, GradientsThroughEveryOpAreThoseOfALoop) {
   int checked = 0;
   for (const Case& c : cases()) {
     const std::vector<TensorType> types = wide(c);
-    if (types.empty()) continue;
+    if (types.empty() || c.fixed_types()) continue;
     for (const Mask& mask : masks(types.size())) {
       SCOPED_TRACE(c.label() + "  " + to_string(mask));
       try {
