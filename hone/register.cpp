@@ -10,7 +10,6 @@ namespace hone {
 
 // The order of an op's kernels is the order of these calls.
 void install_defaults() {
-  set_evaluator(evaluate);
   install_cpu_elementwise();
   install_cpu_movement();
   install_cpu_convert();
@@ -30,6 +29,7 @@ void install_defaults() {
   install_reference_contraction();
   install_reference_reductions();
   install_reference_windows();
+  set_evaluator(evaluate);  // last: who sees it sees all lists
 }
 
 const char* instruction_set() { return name(isa_level()); }

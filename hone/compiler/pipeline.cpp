@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "hone/tensor/interpreter.h"
+
 namespace hone::compiler {
 namespace {
 
@@ -53,6 +55,7 @@ ir::Graph optimize(const ir::Graph& graph) {
 }
 
 Compiled compile(const ir::Graph& graph) {
+  ensure_defaults();
   Compiled result;
   Pipeline p(graph);
   p.step("simplify", simplify);  // what bound shapes allow

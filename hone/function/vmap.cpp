@@ -56,7 +56,7 @@ class Mapping final : public Interpreter, public std::enable_shared_from_this<Ma
   const Tensor* physical(const Tensor& value) const {
     if (value.concrete()) return nullptr;
     const auto* const impl = static_cast<const TracedImpl*>(value.impl());
-    if (impl->owner != this || !impl->held) return nullptr;
+    if (impl->owner != identity() || !impl->held) return nullptr;
     return &static_cast<const Held*>(impl->held.get())->physical;
   }
 

@@ -17,8 +17,7 @@ constinit std::atomic<Evaluator> evaluator{nullptr};
 void evaluate(Call& call) {
   Evaluator serve = evaluator.load(std::memory_order_acquire);
   if (!serve) [[unlikely]] {
-    static std::once_flag once;
-    std::call_once(once, install_defaults);
+    ensure_defaults();
     serve = evaluator.load(std::memory_order_acquire);
   }
   serve(call);
@@ -41,6 +40,12 @@ void check_inputs(const Call& call) {
 }
 
 }  // namespace
+
+uint64_t Interpreter::identity() const {
+  static std::atomic<uint64_t> identities{0};
+  if (identity_ == 0) identity_ = identities.fetch_add(1, std::memory_order_relaxed) + 1;
+  return identity_;
+}
 
 Interpreter::~Interpreter() {
   if (active_) remove();
@@ -86,6 +91,12 @@ void Interpreter::pass_on(Call& call) {
 InterpreterScope::InterpreterScope(Interpreter* entry) : saved_(std::exchange(top, entry)) {}
 InterpreterScope::~InterpreterScope() { top = saved_; }
 
+void ensure_defaults() {
+  if (evaluator.load(std::memory_order_acquire)) return;
+  static std::once_flag once;
+  std::call_once(once, install_defaults);
+}
+
 void set_evaluator(Evaluator e) { evaluator.store(e, std::memory_order_release); }
 
 void dispatch(Call& call) {
@@ -116,9 +127,9 @@ bool dispatch_assign(const Variable& variable, const Tensor& value) {
 namespace {
 // The entry of this thread that made the value; null for one that is gone or belongs to another thread.
 Interpreter* owner_of(const Tensor& traced) {
-  const Interpreter* owner = static_cast<const TracedImpl*>(traced.impl())->owner;
+  const uint64_t owner = static_cast<const TracedImpl*>(traced.impl())->owner;
   for (Interpreter* at = top; at; at = at->below()) {
-    if (at == owner) return at;
+    if (at->identity() == owner) return at;
   }
   return nullptr;
 }

@@ -36,6 +36,8 @@ class Interpreter {
   void push();
   void remove();
   bool active() const { return active_; }
+  /// A number that no other entry has, dead ones included.
+  uint64_t identity() const;
   Interpreter* below() const { return below_; }
 
  protected:
@@ -45,6 +47,7 @@ class Interpreter {
  private:
   friend class InterpreterScope;
   Interpreter* below_ = nullptr;
+  mutable uint64_t identity_ = 0;
   bool active_ = false;
 };
 
@@ -67,6 +70,8 @@ void set_evaluator(Evaluator evaluator);
 
 /// Names the concrete back ends; defined in hone/register.cpp, called once before the first op.
 void install_defaults();
+/// Calls it unless that was done: for what asks kernels before any op ran.
+void ensure_defaults();
 
 /// Sends a call through the stack. Checks the number of inputs.
 void dispatch(Call& call);

@@ -94,7 +94,7 @@ Tensor Tensor::traced(const TensorType& type, const Interpreter& owner, Location
                       std::shared_ptr<const void> held) {
   Tensor out(make_impl<TracedImpl>(type, {}, 0));
   auto* const impl = static_cast<TracedImpl*>(out.impl());
-  impl->owner = &owner;
+  impl->owner = owner.identity();
   impl->made = made;
   impl->held = std::move(held);
   return out;

@@ -55,7 +55,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
 
 /// A value that has a type but no elements (yet): a recorder or vmap made it and knows it by its id.
 struct TracedImpl final : TensorImpl {
-  const Interpreter* owner = nullptr;  ///< who made it; only compared, it may be gone
+  uint64_t owner = 0;  ///< Interpreter::identity() of who made it; it may be gone
   Location made;
   std::shared_ptr<const void> held;  ///< what the owner keeps with the value
 };
