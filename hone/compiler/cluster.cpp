@@ -13,30 +13,29 @@ namespace {
 
 constexpr uint32_t kNone = ir::kNone;
 constexpr size_t kMaxCalls = 64, kMaxOperands = 32;
-constexpr uint32_t kNear = 64;      // calls between two that are worth one kernel though the first has other readers
-constexpr size_t kMaxVisits = 256;  // of one search for a path
+constexpr uint32_t kNear = 64;  // calls between two that are worth one kernel though the first has other readers
 
 struct Cluster {
   std::vector<uint32_t> members;  // ascending
-  uint32_t epoch = 0;             // effects before: a cluster spans none
+  bool closed = false;            // a call outside reads a member: what joined later might depend on it
   uint32_t merged_into = kNone;
 };
 
+// Calls join clusters in program order, and only clusters that nobody else has read: so no way leads out of a cluster
+// and back, and each can stand where its last member stood.
 class Clusterer {
  public:
   Clusterer(const ir::Graph& graph, std::vector<FusionDecision>* log)
-      : graph_(graph),
-        nodes_(graph.nodes()),
-        users_(graph),
-        log_(log),
-        of_node_(nodes_.size(), kNone),
-        seen_(nodes_.size(), 0) {}
+      : graph_(graph), nodes_(graph.nodes()), users_(graph), log_(log), of_node_(nodes_.size(), kNone) {}
 
   ir::Graph run() {
-    uint32_t epoch = 0;
     for (uint32_t n = 0; n < nodes_.size(); ++n) {
-      if (ir::has_effect(nodes_[n])) ++epoch;
-      if (mappable(nodes_[n])) place(n, epoch);
+      if (mappable(nodes_[n])) place(n);
+      for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
+        const uint32_t producer = graph_.producer(operand);
+        const uint32_t c = producer == kNone ? kNone : cluster_of(producer);
+        if (c != kNone && c != cluster_of(n)) clusters_[c].closed = true;
+      }
     }
     return emit();
   }
@@ -56,124 +55,56 @@ class Clusterer {
     return of_node_[n] = c;
   }
 
-  // Joins the clusters of its operands where that closes no cycle, else begins one.
-  void place(uint32_t n, uint32_t epoch) {
+  // Joins the clusters of its operands, or begins one.
+  void place(uint32_t n) {
     uint32_t own = kNone;
     for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
       const uint32_t producer = graph_.producer(operand);
-      if (producer == kNone) continue;
-      const uint32_t c = cluster_of(producer);
-      if (c == kNone || c == own || clusters_[c].epoch != epoch || !(shape_of(producer) == shape_of(n))) continue;
+      const uint32_t c = producer == kNone ? kNone : cluster_of(producer);
+      if (c == kNone || c == own || clusters_[c].closed || !(shape_of(producer) == shape_of(n))) continue;
       const bool only_reader = users_.outputs[operand] == 0 && users_.of(operand).size() == 1;
       if (!only_reader && n - clusters_[c].members.back() > kNear) continue;
+      std::vector<uint32_t> members = clusters_[c].members;
       if (own == kNone) {
-        if (clusters_[c].members.size() < kMaxCalls && !reached_outside({&n, 1}, c)) {
-          clusters_[c].members.push_back(n);
-          of_node_[n] = own = c;
-          if (operands_of(clusters_[c]) > kMaxOperands) {
-            clusters_[c].members.pop_back();
-            of_node_[n] = own = kNone;
-          }
-        }
+        members.push_back(n);
       } else {
-        merge(own, c);
-        own = cluster_of(n);
+        members.clear();
+        std::ranges::merge(clusters_[own].members, clusters_[c].members, std::back_inserter(members));
       }
+      if (members.size() > kMaxCalls || operands_of(members) > kMaxOperands) continue;
+      if (own == kNone) {
+        of_node_[n] = own = c;
+      } else {
+        clusters_[c].members.clear();
+        clusters_[c].merged_into = own;
+      }
+      clusters_[own].members = std::move(members);
     }
     if (own != kNone) return;
     of_node_[n] = static_cast<uint32_t>(clusters_.size());
-    clusters_.push_back({{n}, epoch});
+    clusters_.push_back({.members = {n}});
   }
 
-  void merge(uint32_t a, uint32_t b) {
-    Cluster &x = clusters_[a], &y = clusters_[b];
-    if (x.members.size() + y.members.size() > kMaxCalls) return;
-    if (reached_outside(x.members, b) || reached_outside(y.members, a)) return;
-    Cluster both{{}, x.epoch};
-    std::ranges::merge(x.members, y.members, std::back_inserter(both.members));
-    if (operands_of(both) > kMaxOperands) return;
-    x.members = std::move(both.members);
-    y.members.clear();
-    y.merged_into = a;
-  }
-
-  size_t operands_of(const Cluster& cluster) {
+  size_t operands_of(std::span<const uint32_t> members) {
     SmallVector<ir::ValueId, 64> found;
-    for (const uint32_t n : cluster.members) {
+    for (const uint32_t n : members) {
       for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
         const uint32_t producer = graph_.producer(operand);
-        if (producer != kNone && std::ranges::binary_search(cluster.members, producer)) continue;
+        if (producer != kNone && std::ranges::binary_search(members, producer)) continue;
         if (std::ranges::find(found, operand) == found.end()) found.push_back(operand);
       }
     }
     return found.size();
   }
 
-  // Whether a way leads from `target` to one of `from` through calls that belong to neither.
-  bool reached_outside(std::span<const uint32_t> from, uint32_t target) {
-    ++mark_;
-    const uint32_t first = clusters_[target].members.front();
-    SmallVector<uint32_t, 64> stack;
-    for (const uint32_t n : from) seen_[n] = mark_;
-    const auto push_operands = [&](uint32_t n, bool direct) {
-      for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
-        const uint32_t producer = graph_.producer(operand);
-        if (producer == kNone || producer < first || seen_[producer] == mark_) continue;
-        if (cluster_of(producer) == target) {
-          if (direct) continue;
-          return true;
-        }
-        seen_[producer] = mark_;
-        stack.push_back(producer);
-      }
-      return false;
-    };
-    for (const uint32_t n : from) push_operands(n, true);
-    size_t visits = 0;
-    while (!stack.empty()) {
-      if (++visits > kMaxVisits) return true;  // not known: no
-      const uint32_t n = stack.back();
-      stack.pop_back();
-      const uint32_t c = cluster_of(n);
-      if (c == kNone) {
-        if (push_operands(n, false)) return true;
-        continue;
-      }
-      for (const uint32_t member : clusters_[c].members) {
-        seen_[member] = mark_;
-        if (push_operands(member, false)) return true;
-      }
-    }
-    return false;
-  }
-
-  // Calls in an order in which a cluster stands after all that it reads.
   ir::Graph emit() {
     ir::Rewriter rewriter(graph_);
-    std::vector<bool> done(nodes_.size());
-    std::vector<std::pair<uint32_t, bool>> stack;
     for (uint32_t n = 0; n < nodes_.size(); ++n) {
-      stack.emplace_back(n, false);
-      while (!stack.empty()) {
-        const auto [at, ready] = stack.back();
-        stack.pop_back();
-        if (done[at]) continue;
-        const uint32_t c = cluster_of(at);
-        const std::span<const uint32_t> unit = c == kNone ? std::span<const uint32_t>(&at, 1) : clusters_[c].members;
-        if (ready) {
-          c == kNone ? rewriter.copy(nodes_[at]) : emit_cluster(clusters_[c], rewriter);
-          for (const uint32_t member : unit) done[member] = true;
-          continue;
-        }
-        stack.emplace_back(at, true);
-        for (const uint32_t member : unit) {
-          for (const ir::ValueId operand : graph_.operands(nodes_[member])) {
-            const uint32_t producer = graph_.producer(operand);
-            if (producer != kNone && !done[producer] && (c == kNone || cluster_of(producer) != c))
-              stack.emplace_back(producer, false);
-          }
-        }
-      }
+      const uint32_t c = cluster_of(n);
+      if (c == kNone)
+        rewriter.copy(nodes_[n]);
+      else if (clusters_[c].members.back() == n)
+        emit_cluster(clusters_[c], rewriter);
     }
     return rewriter.finish();
   }
@@ -258,8 +189,6 @@ class Clusterer {
   std::vector<FusionDecision>* log_;
   std::vector<Cluster> clusters_;
   std::vector<uint32_t> of_node_;
-  std::vector<uint32_t> seen_;
-  uint32_t mark_ = 0;
 };
 
 }  // namespace
