@@ -138,6 +138,11 @@ TEST(Jacobian, OfAGradientIsTheHessian) {
   EXPECT_EQ(floats(h), (Floats{6, 1, 1, 12}));
 }
 
+TEST(Jacobian, OfMoreElementsThanOneWalkTakes) {
+  const Tensor x = linspace(-1, 1, 150), j = jacobian([](Tensor v) { return v * v; })(x);
+  EXPECT_EQ(floats(j), floats(eye(150) * x * 2));
+}
+
 TEST(Jacobian, OfNothingIsEmpty) {
   const Tensor found = jacobian([](Tensor x) { return x[slice(0, 0)]; })(vec({1, 2}));
   EXPECT_EQ(found.shape(), (Shape{0, 2}));

@@ -46,8 +46,8 @@ class GradientTape {
   std::vector<Tensor> gradient(std::span<const Tensor> targets, std::span<const Tensor> sources,
                                std::span<const Tensor> output_gradients, Location location = Location::current());
 
-  /// d target / d source of shape target.shape + source.shape, one backward walk per element of the target. The tape
-  /// must be persistent.
+  /// d target / d source of shape target.shape + source.shape, by backward walks that up to 64 elements of the target
+  /// share. The tape must be persistent.
   Tensor jacobian(const Tensor& target, const Tensor& source, Location location = Location::current());
 
   /// No more ops are recorded; gradient() still works.

@@ -102,6 +102,7 @@ class Mapped {
  private:
   template <class Call>
   auto run(std::span<const Tensor> given, Call call) const {
+    static_assert(!std::is_void_v<std::invoke_result_t<Call&, const Trace&>>, "a function under vmap returns a value");
     Trace trace(given, options_, location_);
     auto result = call(trace);
     trace.leave();

@@ -134,6 +134,18 @@ TEST(Vmap, OfSecondDerivatives) {
   EXPECT_EQ(floats(vmap(grad(grad(f)))(x)), floats(x * 6));
 }
 
+TEST(Vmap, TakesJacobiansAndDirectionalDerivatives) {
+  const Tensor x = counted({3, 2});
+  const auto f = [](const Tensor& v) { return v * sum(v * v); };
+  const Tensor each = vmap(jacobian(f))(x);
+  ASSERT_EQ(each.shape(), (Shape{3, 2, 2}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(floats(each[i]), floats(jacobian(f)(x[i])));
+  const auto along = [&](const Tensor& v, const Tensor& direction) { return jvp(f, v, direction); };
+  const auto [value, slope] = vmap(along)(x, x * 2);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(floats(slope[i]), floats(jvp(f, x[i], x[i] * 2).second));
+  EXPECT_EQ(floats(value), floats(vmap(f)(x)));
+}
+
 TEST(Vmap, ReadsVariablesAndCapturesAsTheyAre) {
   const Variable scale(vec({2, 3}));
   const Tensor shift = vec({1, 1}), x = counted({3, 2});

@@ -91,7 +91,8 @@ class BatchContext {
   virtual void set(int i, Tensor result, bool mapped = true) = 0;
   /// Says the call for one example in other ops, which are batched in turn. True.
   virtual bool decompose(void (*rule)(const Call&)) = 0;
-  /// A function of one example, for physical arguments and results: later, in the gradient of what vmap computed.
+  /// A function of one example, as one of physical values, that may be called when vmap is over: its result i belongs
+  /// to operand i and is summed over the examples where that is not mapped.
   using Function = std::function<std::vector<Tensor>(const Tensor&)>;
   virtual Function lifted(Function function) const = 0;
 

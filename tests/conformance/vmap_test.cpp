@@ -115,6 +115,36 @@ TEST(Vmap, OfEveryOpEqualsALoop) {
   EXPECT_GT(bounded, 500);
 }
 
+// The examples in two axes, one vmap for each: the outer one batches what the inner one's rule calls.
+TEST(Vmap, OfVmapOfEveryOpEqualsOneOverAllExamples) {
+  int checked = 0;
+  for (const Case& c : cases()) {
+    if (c.sample.inputs.empty()) continue;
+    SCOPED_TRACE(c.label());
+    std::vector<TensorType> types = c.sample.inputs;
+    for (TensorType& type : types) type.shape.insert(0, 6);
+    try {
+      const std::vector<Tensor> flat = draw(c, types);
+      std::vector<Tensor> nested;
+      for (const Tensor& x : flat) {
+        Shape shape = x.shape();
+        shape[0] = 3;
+        shape.insert(0, 2);
+        nested.push_back(reshape(x, shape));
+      }
+      const auto f = [&](const std::vector<Tensor>& inputs) { return run(c, inputs); };
+      const std::vector<Tensor> expected = vmap(f)(flat);
+      std::vector<Tensor> got = vmap(vmap(f))(nested);
+      for (size_t i = 0; i < got.size(); ++i) got[i] = reshape(got[i], expected[i].shape());
+      EXPECT_EQ(difference(got, expected, 2e-5), "");
+      ++checked;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+  EXPECT_GT(checked, 900);
+}
+
 // Floating operands and results in f64, so that only rounding separates vmap from the loop.
 std::vector<TensorType> wide(const Case& c) {
   std::vector<TensorType> types = c.sample.inputs;
