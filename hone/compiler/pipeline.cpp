@@ -60,9 +60,11 @@ Compiled compile(const ir::Graph& graph) {
   Pipeline p(graph);
   p.step("simplify", simplify);  // what bound shapes allow
   p.step("remove_dead", remove_dead);
+  p.step("expand_norm", expand_norm);
   p.step("decompose", decompose);
   p.step("simplify", simplify);  // what decompositions bring
   p.step("remove_dead", remove_dead);
+  p.step("recompute", recompute);
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
   p.step("schedule", schedule);
   result.passes = std::move(p.reports);
