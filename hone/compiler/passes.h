@@ -27,7 +27,8 @@ ir::Graph expand_norm(const ir::Graph& graph);
 /// Computes large elementwise results a second time where they would only be kept: across the point where most memory
 /// is alive, if what they are computed from is alive there anyway.
 ///   %1 = relu %0; use %1; ...; use %1   =>   %1 = relu %0; use %1; ...; %2 = relu %0; use %2
-ir::Graph recompute(const ir::Graph& graph);
+/// `contractions`: matrix products and convolutions too, for memory at the cost of time.
+ir::Graph recompute(const ir::Graph& graph, bool contractions = false);
 
 /// A cluster, or why two calls that could be one are not.
 struct FusionDecision {

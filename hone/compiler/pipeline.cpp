@@ -1,8 +1,13 @@
 #include "hone/compiler/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdlib>
 
+#include "hone/base/error.h"
+#include "hone/base/settings.h"
+#include "hone/device/device.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
@@ -54,8 +59,9 @@ ir::Graph optimize(const ir::Graph& graph) {
   return p.take();
 }
 
-Compiled compile(const ir::Graph& graph) {
-  ensure_defaults();
+namespace {
+
+Compiled compile_once(const ir::Graph& graph, bool save_memory) {
   Compiled result;
   Pipeline p(graph);
   p.step("simplify", simplify);  // what bound shapes allow
@@ -64,12 +70,38 @@ Compiled compile(const ir::Graph& graph) {
   p.step("decompose", decompose);
   p.step("simplify", simplify);  // what decompositions bring
   p.step("remove_dead", remove_dead);
-  p.step("recompute", recompute);
+  p.step("recompute", [&](const ir::Graph& g) { return recompute(g, save_memory); });
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
   p.step("schedule", schedule);
   result.passes = std::move(p.reports);
   result.executable = std::make_shared<Executable>(make_plan(p.take()));
   return result;
+}
+
+size_t free_memory() {
+  const size_t in_use = memory_stats().in_use;
+  return settings.memory_limit > in_use ? settings.memory_limit - in_use : 0;
+}
+
+}  // namespace
+
+Compiled compile(const ir::Graph& graph) {
+  ensure_defaults();
+  Compiled result = compile_once(graph, false);
+  if (settings.memory_limit == 0 || result.executable->plan().arena_bytes <= free_memory()) return result;
+  Compiled lean = compile_once(graph, true);
+  const size_t needed = std::min(lean.executable->plan().arena_bytes, result.executable->plan().arena_bytes);
+  if (needed > free_memory()) {
+    const auto mebibytes = [](size_t bytes) { return static_cast<double>(bytes) / 1048576.0; };
+    throw Error(
+        Code::kResourceExhausted,
+        {.what = fmt::format("'{}' needs {:.1f} MiB beside its arguments; settings.memory_limit leaves {:.1f} MiB",
+                             graph.name, mebibytes(needed), mebibytes(free_memory())),
+         .details = {fmt::format("without computing activations again it would be {:.1f} MiB",
+                                 mebibytes(result.executable->plan().arena_bytes))},
+         .fix = "use a smaller batch, or raise the limit; lower(...).memory() shows the largest buffers"});
+  }
+  return lean;
 }
 
 }  // namespace hone::compiler

@@ -13,8 +13,9 @@ constexpr int kDepth = 8;                 // calls computed again for one value
 
 class Recomputer {
  public:
-  explicit Recomputer(const ir::Graph& graph)
+  Recomputer(const ir::Graph& graph, bool contractions)
       : graph_(graph),
+        contractions_(contractions),
         nodes_(graph.nodes()),
         users_(graph),
         bytes_(graph.values()),
@@ -57,6 +58,8 @@ class Recomputer {
       case OpClass::Elementwise:
       case OpClass::Movement:
         return true;
+      case OpClass::Library:
+        return contractions_;
       case OpClass::Composite:
         break;
       default:
@@ -65,7 +68,7 @@ class Recomputer {
     SmallVector<const TensorType*, 8> inputs;
     for (const ir::ValueId operand : graph_.operands(node)) inputs.push_back(&graph_.type(operand));
     const Cost cost = node.op->cost(node.attrs, {inputs.data(), inputs.size()}, {&graph_.type(node.first_result), 1});
-    return cost.flops <= kFlopsPerByte * cost.bytes && regions_of(node.attrs).empty();
+    return (contractions_ || cost.flops <= kFlopsPerByte * cost.bytes) && regions_of(node.attrs).empty();
   }
   static bool view(const ir::Node& node) {
     return node.op->op_class == OpClass::View && node.results == 1 && node.operands == 1;
@@ -219,6 +222,7 @@ class Recomputer {
   }
 
   const ir::Graph& graph_;
+  bool contractions_;
   std::span<const ir::Node> nodes_;
   const ir::Users users_;
   std::vector<int64_t> bytes_;
@@ -229,6 +233,6 @@ class Recomputer {
 
 }  // namespace
 
-ir::Graph recompute(const ir::Graph& graph) { return Recomputer(graph).run(); }
+ir::Graph recompute(const ir::Graph& graph, bool contractions) { return Recomputer(graph, contractions).run(); }
 
 }  // namespace hone::compiler
