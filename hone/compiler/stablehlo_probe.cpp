@@ -19,6 +19,9 @@ constexpr const Op* kOrderOnly[] = {&ops::equal,   &ops::not_equal,     &ops::le
 constexpr const Op* kBits[] = {&ops::bitcast_convert, &ops::shift_right_arithmetic, &ops::shift_right_logical};
 
 bool only_orders(const Graph& region) {
+  for (ValueId value = 0; value < region.values(); ++value) {
+    if (!region.type(value).shape.empty()) return false;
+  }
   return std::ranges::all_of(region.nodes(), [](const Node& node) {
     return std::ranges::find(kOrderOnly, node.op) != std::end(kOrderOnly) ||
            std::ranges::find(kBits, node.op) != std::end(kBits);

@@ -117,8 +117,10 @@ void read_arg_reduce(Reader& reader, const Ints& axes) {
   const ValueId x = reader.operand(input_index(reader, 0)), index = reader.operand(input_index(reader, 1));
   const DType dtype = reader.type(x).dtype, index_dtype = reader.type(index).dtype;
   const auto region = scalar_regions(reader, std::array{dtype, index_dtype, dtype, index_dtype})[0];
+  if (axes.size() != 1 || axes[0] < 0 || axes[0] >= reader.type(index).shape.rank())
+    reader.unsupported("stablehlo.reduce of two operands over several axes");
   const std::optional<bool> largest = picks_extremum(*region, dtype, index_dtype);
-  if (!largest || axes.size() != 1 || !counts_along(reader, index, axes[0]))
+  if (!largest || !counts_along(reader, index, axes[0]))
     reader.unsupported("stablehlo.reduce of two operands that is neither argmax nor argmin");
   const ValueId value = reader.add(*largest ? ops::reduce_max : ops::reduce_min, AxesAttrs{axes}, {x});
   const ValueId at = reader.add(*largest ? ops::argmax : ops::argmin, AxisAttrs{axes[0]}, {x});
@@ -220,6 +222,9 @@ WindowAttrs read_window(Reader& reader) {
   attrs.window_dilation = list("window_dilations");
   std::vector<int64_t> padding = reader.integers("padding");
   if (padding.empty()) padding.resize(2 * rank);
+  for (const Ints* list : {&attrs.strides, &attrs.base_dilation, &attrs.window_dilation}) {
+    if (list->size() != rank) reader.fail("strides and dilations need an entry for each axis");
+  }
   if (padding.size() != 2 * rank) reader.fail("padding needs [low, high] for each axis");
   for (size_t i = 0; i < rank; ++i) {
     attrs.low.push_back(padding[2 * i]);
