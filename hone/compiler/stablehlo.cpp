@@ -25,8 +25,6 @@ class StableHlo final : public ir::Dialect {
     }
   }
 
-  const Op* find(std::string_view name) const override { return find_op(name); }
-
   ir::ValueId splat(ir::Builder& builder, const Tensor& element, const TensorType& type,
                     uint32_t origin) const override {
     ConstantAttrs attrs{type.dtype, type.shape, 0};

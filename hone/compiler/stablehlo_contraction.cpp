@@ -113,11 +113,8 @@ bool write_convolution(Writer& writer, const Node& node) {
   });
 }
 
-// Which axis each letter or number of [b, 0, 1, f] names.
-struct Axes {
-  Ints order;  // the outer letter, spatial axes by number, the inner letter
-};
-
+// Axes by what [b, 0, 1, f] names them: the outer letter, spatial axes by number, the inner letter; for a kernel
+// spatial axes come first.
 Ints axes_of(Reader& reader, const Attribute& list, std::string_view first, std::string_view last, bool first_leads) {
   const auto rank = static_cast<int64_t>(list.items.size());
   Ints order(static_cast<size_t>(rank), -1);

@@ -27,8 +27,7 @@ bool write_reshape(Writer& writer, const Node& node) {
 }
 void read_reshape(Reader& reader) {
   const Shape shape = reader.declared_tensor(0).shape;
-  const ValueId x = reader.operand(0);
-  reader.result(reader.type(x).shape == shape ? x : reader.add(ops::reshape, ShapeAttrs{shape}, {x}));
+  reader.result(reader.add(ops::reshape, ShapeAttrs{shape}, {reader.operand(0)}));
 }
 
 bool write_transpose(Writer& writer, const Node& node) {

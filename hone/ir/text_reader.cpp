@@ -561,8 +561,6 @@ Ints Reader::ints(std::string_view name, std::string_view other) const {
   return found ? ints(*found) : Ints();
 }
 
-std::string Reader::word(const Attribute& attribute) const { return attribute.text; }
-
 class Reader::FieldReader final : public AttrVisitor {
  public:
   FieldReader(Reader& reader, const text::Fields& fields) : reader_(reader), fields_(fields) {}

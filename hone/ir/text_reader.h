@@ -21,8 +21,6 @@ class Writer;
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  /// The op of this name, or null.
-  virtual const Op* find(std::string_view name) const = 0;
   /// A constant whose elements all are `element` (rank 0).
   virtual ValueId splat(Builder& builder, const Tensor& element, const TensorType& type, uint32_t origin) const = 0;
   /// True for such a constant; its element in `element`. They are written where they are first read.
@@ -94,8 +92,6 @@ class Reader {
   std::vector<int64_t> integers(const text::Attribute& attribute) const;
   Ints ints(std::string_view name, std::string_view other = {}) const;
   Ints ints(const text::Attribute& attribute) const;
-  /// "LT" of #stablehlo<comparison_direction LT>.
-  std::string word(const text::Attribute& attribute) const;
   /// Attributes of an op with these fields by name; others keep their default.
   Attrs attrs(const Op& op, const text::Fields& fields);
 

@@ -58,7 +58,7 @@ TEST(Text, EverySampleReadsBackAndGivesTheSameBits) {
       try {
         const std::string text = compiler::to_text(graph_of(c, c.sample.inputs), {.generic = generic});
         const ir::Graph again = compiler::parse_text(text, "printed");
-        ASSERT_EQ(compiler::to_text(again, {.generic = generic}), text) << c.label();
+        EXPECT_EQ(compiler::to_text(again, {.generic = generic}), text) << c.label();
         if (generic) continue;
         const std::vector<Tensor> inputs = draw(c), expected = run(c, inputs);
         EXPECT_EQ(difference(results_of(again, inputs), expected), "") << c.label();
@@ -146,7 +146,7 @@ struct Wrong {
 
 TEST(Text, MistakesAreNamedByFileLineAndColumn) {
   const Wrong kWrong[] = {
-      {"%0 = stablehlo.add %arg0, %x : tensor<3xf32>", "f.mlir:2:29: %x is not defined"},
+      {"%0 = stablehlo.add %arg0, %x : tensor<3xf32>", "f.mlir:2:27: %x is not defined"},
       {"%0 = stablehlo.add %arg0, %arg0 : tensor<4xf32>",
        "f.mlir:2:6: stablehlo.add gives f32[3], the text says tensor<4xf32>"},
       {"%0 = stablehlo.add %arg0, %arg0 : tensor<3xf32", "f.mlir:2:35: expected a type that ends on its line"},

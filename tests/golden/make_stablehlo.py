@@ -492,6 +492,9 @@ def write():
 # ---- the reverse proof
 
 
+PASSES = "builtin.module(func.func(stablehlo-legalize-composite-to-call),inline,func.func(chlo-legalize-to-stablehlo))"
+
+
 def check(folder):
     from jax._src.interpreters import mlir as jax_mlir
     from jaxlib.mlir import ir, passmanager
@@ -515,7 +518,7 @@ def check(folder):
                 continue
             stored = np.load(data)
             try:
-                passmanager.PassManager.parse("builtin.module(stablehlo-legalize-composite-to-call,inline,func.func(chlo-legalize-to-stablehlo))").run(module.operation)
+                passmanager.PassManager.parse(PASSES).run(module.operation)
                 main = next(f for f in module.body if str(f.attributes["sym_name"]) == '"main"')
                 types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs
                 inputs = [elements(ir, stored[f"arg{i}"], t) for i, t in enumerate(types)]
