@@ -11,6 +11,7 @@ Arrays of program P are P/text (UTF-8 bytes), P/arg0, ..., P/out0, ... The text'
 --check reads NAME.mlir, which StableHLO's parser and verifier must accept, and where NAME.npz is there (arg0, ...,
 out0, ...) StableHLO's own interpreter must give the same outputs."""
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -496,56 +497,76 @@ PASSES = "builtin.module(func.func(stablehlo-legalize-composite-to-call),inline,
 
 
 def check(folder):
+    """Some mistakes end the interpreter's process, so a worker goes through the texts and is started anew behind them."""
+    files = sorted(Path(folder).glob("*.mlir"))
+    counts, wrong, at = {"parsed": 0, "evaluated": 0}, [], 0
+    while at < len(files):
+        worker = subprocess.Popen([sys.executable, __file__, "--worker", *map(str, files[at:])], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        output, errors = worker.communicate()
+        for line in output.splitlines():
+            if line == "next":
+                at += 1
+            elif line in counts:
+                counts[line] += 1
+            else:
+                wrong.append(f"{files[at].name}: {line}")
+        if worker.returncode:
+            wrong.append(f"{files[at].name}: {errors.strip().splitlines()[-1:]}")
+            at += 1
+    print("\n".join(wrong))
+    print(f"{len(files)} texts: {counts['parsed']} parsed and verified, {counts['evaluated']} evaluated, {len(wrong)} wrong")
+    return 1 if wrong or not files else 0
+
+
+def work(files):
     from jax._src.interpreters import mlir as jax_mlir
-    from jaxlib.mlir import ir, passmanager
+    from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
     stablehlo.register_stablehlo_passes()
-    files = sorted(Path(folder).glob("*.mlir"))
-    parsed = evaluated = 0
-    wrong = []
-    for file in files:
+    for file in map(Path, files):
         with jax_mlir.make_ir_context(), ir.Location.unknown():
             try:
-                module = ir.Module.parse(file.read_text())
-                module.operation.verify()
-            except Exception as error:  # noqa: BLE001: whatever the parser says is the finding
-                wrong.append(f"{file.name}: {str(error).splitlines()[:4]}")
-                continue
-            parsed += 1
-            data = file.with_suffix(".npz")
-            if not data.exists():
-                continue
-            stored = np.load(data)
-            try:
-                passmanager.PassManager.parse(PASSES).run(module.operation)
-                main = next(f for f in module.body if str(f.attributes["sym_name"]) == '"main"')
-                types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs
-                inputs = [elements(ir, stored[f"arg{i}"], t) for i, t in enumerate(types)]
-                outputs = [numbers(ir, value) for value in stablehlo.eval_module(module, inputs)]
-            except Exception as error:  # noqa: BLE001
-                wrong.append(f"{file.name}: {str(error).splitlines()[:4]}")
-                continue
-            evaluated += 1
-            for i, got in enumerate(outputs):
-                expected = stored[f"out{i}"]
-                expected = (expected.view(bfloat16) if expected.dtype.kind == "V" else expected).astype(np.float64).reshape(-1)
-                finite = expected[np.isfinite(expected)]
-                scale = max(1.0, np.abs(finite).max() if finite.size else 0.0)
-                same = got.shape == expected.shape and np.allclose(got, expected, rtol=1e-4, atol=1e-4 * scale, equal_nan=True)
-                if not same:
-                    wrong.append(f"{file.name}: out{i} is {got[:6]}, Hone says {expected[:6]}")
-    for line in wrong:
-        print(line)
-    print(f"{len(files)} texts: {parsed} parsed and verified, {evaluated} evaluated, {len(wrong)} wrong")
-    return 1 if wrong or not files else 0
+                check_text(ir, stablehlo, file)
+            except Exception as error:  # noqa: BLE001: whatever StableHLO says is the finding
+                print(" ".join(str(error).split())[:400])
+        print("next", flush=True)
+
+
+def check_text(ir, stablehlo, file):
+    from jaxlib.mlir import passmanager
+
+    module = ir.Module.parse(file.read_text())
+    module.operation.verify()
+    print("parsed", flush=True)
+    if not file.with_suffix(".npz").exists():
+        return
+    stored = np.load(file.with_suffix(".npz"))
+    if "stablehlo.dot_general" in file.read_text() and any(stored[name].size == 0 for name in stored):
+        return  # the interpreter aborts on products over an empty axis (jaxlib 0.10.2)
+    passmanager.PassManager.parse(PASSES).run(module.operation)
+    main = next(f for f in module.body if str(f.attributes["sym_name"]) == '"main"')
+    types = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).inputs
+    inputs = [elements(ir, stored[f"arg{i}"], kind) for i, kind in enumerate(types)]
+    outputs = [numbers(ir, value) for value in stablehlo.eval_module(module, inputs)]
+    print("evaluated")
+    for i, got in enumerate(outputs):
+        expected = stored[f"out{i}"]
+        narrow = expected.dtype.kind == "V" or expected.dtype == np.float16
+        expected = (expected.view(bfloat16) if expected.dtype.kind == "V" else expected).astype(np.float64).reshape(-1)
+        finite = expected[np.isfinite(expected)]
+        bound = (2e-2 if narrow else 1e-4) * max(1.0, np.abs(finite).max() if finite.size else 0.0)
+        if got.shape != expected.shape or not np.allclose(got, expected, rtol=0, atol=bound, equal_nan=True):
+            print(f"out{i} is {got[:6]}, Hone says {expected[:6]}".replace("\n", " "))
 
 
 def elements(ir, array, kind):
     kind = ir.RankedTensorType(kind)
     array = np.ascontiguousarray(array)
     if array.dtype == np.bool_:
-        return ir.Attribute.parse(f"dense<{str(array.tolist()).lower() if array.size else ''}> : {kind}")
+        listed = str(array.reshape(kind.shape).tolist()).lower()
+        return ir.Attribute.parse(f"dense<{listed if array.size else ''}> : {kind}")
     if array.dtype.kind == "V":
         array = array.view(np.uint16)
     if array.size == 0:
@@ -560,7 +581,14 @@ def numbers(ir, attribute):
         value = attribute.get_splat_value()
         return np.full(count, float(value.value), np.float64)
     element = str(ir.RankedTensorType(attribute.type).element_type)
-    if element.startswith("f") or element == "bf16":
+    if element in ("f16", "bf16"):  # the bindings do not read these
+        kind = np.dtype(np.float16 if element == "f16" else bfloat16)
+        text = str(attribute).split("<", 1)[1].rsplit(">", 2)[0]
+        if text.startswith('"0x'):
+            return np.frombuffer(bytes.fromhex(text[3:-1]), kind).astype(np.float64)
+        words = [word for word in text.replace("[", " ").replace("]", " ").replace(",", " ").split()]
+        return np.array([np.frombuffer(bytes.fromhex(w[2:])[::-1], kind)[0] if w.startswith("0x") else w for w in words], np.float64)
+    if element.startswith("f"):
         return np.array([float(v) for v in ir.DenseFPElementsAttr(attribute)], np.float64)
     return np.array([float(v) for v in ir.DenseIntElementsAttr(attribute)], np.float64)
 
@@ -568,4 +596,6 @@ def numbers(ir, attribute):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--check"]:
         sys.exit(check(sys.argv[2]))
+    if sys.argv[1:2] == ["--worker"]:
+        sys.exit(work(sys.argv[2:]))
     write()
