@@ -5,6 +5,7 @@
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/misc.h"
+#include "hone/ops/reduction.h"
 
 namespace hone::compiler {
 namespace {
@@ -68,6 +69,11 @@ bool read_check(Reader& reader, std::string_view name) {
   if (!(reader.type(values[0]) == reader.type(values[1])))
     reader.fail(
         fmt::format("compares {} with {}", to_string(reader.type(values[0])), to_string(reader.type(values[1]))));
+  if (kind == "eq") {  // of older texts: the answer is a result
+    const auto all_equal = [](std::span<const Tensor> in) { return std::vector{all(is_equal(in[0], in[1]))}; };
+    reader.result(apply(reader, values, all_equal)[0]);
+    return true;
+  }
   std::function<Tensor(const Tensor&, const Tensor&)> holds;
   const double tolerance = number(reader, "tolerance", 1e-4), most = number(reader, "max_ulp_difference", 3),
                least = number(reader, "min_ulp_difference", 0);

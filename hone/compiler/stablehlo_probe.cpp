@@ -29,6 +29,7 @@ bool only_orders(const Graph& region) {
 }
 
 std::vector<double> points(DType dtype) {
+  if (dtype == bool_) return {0, 1};
   if (!is_floating(dtype)) return {0, 1, 2, 5, 100};
   return {-HUGE_VAL, -2.5, -1, -0.0, 0.0, 0.75, 1, 3, HUGE_VAL, NAN};
 }

@@ -122,9 +122,10 @@ void read_arg_reduce(Reader& reader, const Ints& axes) {
   const std::optional<bool> largest = picks_extremum(*region, dtype, index_dtype);
   if (!largest || !counts_along(reader, index, axes[0]))
     reader.unsupported("stablehlo.reduce of two operands that is neither argmax nor argmin");
-  const ValueId value = reader.add(*largest ? ops::reduce_max : ops::reduce_min, AxesAttrs{axes}, {x});
-  const ValueId at = reader.add(*largest ? ops::argmax : ops::argmin, AxisAttrs{axes[0]}, {x});
-  reader.result(value);
+  const ValueId number = dtype == bool_ ? reader.add(ops::convert, DTypeAttrs{u8}, {x}) : x;
+  const ValueId value = reader.add(*largest ? ops::reduce_max : ops::reduce_min, AxesAttrs{axes}, {number});
+  const ValueId at = reader.add(*largest ? ops::argmax : ops::argmin, AxisAttrs{axes[0]}, {number});
+  reader.result(dtype == bool_ ? reader.add(ops::convert, DTypeAttrs{bool_}, {value}) : value);
   reader.result(index_dtype == i64 ? at : reader.add(ops::convert, DTypeAttrs{index_dtype}, {at}));
 }
 
