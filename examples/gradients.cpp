@@ -22,6 +22,11 @@ int main() {
   auto [dw, db] = grad(f2, argnums<0, 1>)(w, b);
   std::cout << "gradients with respect to two arguments\n" << dw << "\n" << db << "\n";
 
+  // Two examples at once: the rows of one argument, the columns of the other; then a gradient for each.
+  const Tensor rows = stack({w, b}), columns = stack({b, w}, 1);
+  Tensor z = vmap(f2, {.in_axes = {0, 1}})(rows, columns);
+  std::cout << "f2 of each row and column\n" << z << "\n" << vmap(grad(f2), {.in_axes = {0, 1}})(rows, columns) << "\n";
+
   const Tensor m = Tensor::from(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {2, 4});
   Tensor part = m[{0, slice(1, -1), ellipsis}], kept = m[m > 3];
   std::cout << "m[0, 1:-1, ...] and m[m > 3]\n" << part << "\n" << kept << "\n";

@@ -10,7 +10,6 @@ namespace hone {
 
 // The order of an op's kernels is the order of these calls.
 void install_defaults() {
-  set_evaluator(evaluate);
   install_cpu_elementwise();
   install_cpu_movement();
   install_cpu_convert();
@@ -24,11 +23,14 @@ void install_defaults() {
   install_cpu_batch_norm();
   install_cpu_pooling();
   install_cpu_updates();
+  install_cpu_fusion();
   install_reference_elementwise();
   install_reference_movement();
   install_reference_contraction();
   install_reference_reductions();
   install_reference_windows();
+  install_reference_control();
+  set_evaluator(evaluate);  // last: who sees it sees all lists
 }
 
 const char* instruction_set() { return name(isa_level()); }

@@ -30,10 +30,6 @@ void limit_cpus(int count) {
 }
 
 void check(const BenchOptions& options) {
-  if (options.mode != "eager") {
-    throw Error(Code::kUnsupported, fmt::format("mode '{}' is not served by this version", options.mode),
-                "use --mode eager");
-  }
   if (options.dtype != "f32") {
     throw Error(Code::kUnsupported,
                 fmt::format("dtype '{}' is not served by the benchmarks of this version", options.dtype),
@@ -48,6 +44,8 @@ void run(const BenchOptions& options, bool json) {
   BenchReport report(options);
   if (options.suite == "ops")
     bench_ops(report);
+  else if (options.suite == "dispatch")
+    bench_dispatch(report);
   else if (options.suite == "w7")
     bench_kernels(report);
   else
@@ -60,12 +58,15 @@ void run(const BenchOptions& options, bool json) {
 void add_bench(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BenchOptions>();
   auto json = std::make_shared<bool>(false);
-  CLI::App* verb =
-      app.add_subcommand("bench", "time a workload: ops (small operations), w1 to w6 (networks), w7 (kernels)");
-  verb->add_option("SUITE", options->suite, "ops, w1, w2, w3, w4, w5, w6 or w7")
+  CLI::App* verb = app.add_subcommand(
+      "bench",
+      "time a workload: ops (small operations), dispatch (calls of functions), w1 to w6 (networks), w7 (kernels)");
+  verb->add_option("SUITE", options->suite, "ops, dispatch, w1, w2, w3, w4, w5, w6 or w7")
       ->required()
-      ->check(CLI::IsMember({"ops", "w1", "w2", "w3", "w4", "w5", "w6", "w7"}));
-  verb->add_option("--mode", options->mode, "eager")->capture_default_str();
+      ->check(CLI::IsMember({"ops", "dispatch", "w1", "w2", "w3", "w4", "w5", "w6", "w7"}));
+  verb->add_option("--mode", options->mode, "eager, or graph: steps of w1 to w6 as a function()")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"eager", "graph"}));
   verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
   verb->add_option("--threads", options->threads, "threads and CPUs to use")
       ->capture_default_str()

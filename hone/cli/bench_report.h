@@ -23,6 +23,7 @@ struct BenchOptions {
 class BenchReport {
  public:
   explicit BenchReport(BenchOptions options) : options_(std::move(options)) {}
+  const BenchOptions& options() const { return options_; }
   bool wants(const std::string& name) const { return name.find(options_.only) != std::string::npos; }
   /// Calls step() until the time is spent; the first call is reported apart. Further keys go into the result.
   void time(const std::string& name, const std::function<void()>& step, Config::Table extra = {});
@@ -41,6 +42,8 @@ class BenchReport {
 
 void bench_ops(BenchReport& report);
 void bench_kernels(BenchReport& report);
+/// What calling and recording functions costs.
+void bench_dispatch(BenchReport& report);
 /// w1 to w6.
 void bench_network(const std::string& suite, BenchReport& report);
 

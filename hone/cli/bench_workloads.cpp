@@ -3,6 +3,7 @@
 
 #include "hone/base/probe.h"
 #include "hone/cli/bench_report.h"
+#include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/hone.h"
 
@@ -49,19 +50,24 @@ void train(BenchReport& report, const std::string& name, const nn::Layer& model,
   const std::vector<Variable> variables = model.trainable_variables();
   int64_t parameters = 0;
   for (const Variable& variable : variables) parameters += variable.size();
-  const auto step = [&] {
-    GradientTape tape;
-    const Tensor loss = loss_fn(y, model(x, {.training = true}));
-    optimizer.apply_gradients(tape.gradient(loss, variables), variables);
-    (void)loss.item<float>();
-  };
+  const auto train_step = function(
+      [&](const Tensor& images, const Tensor& labels) {
+        GradientTape tape;
+        const Tensor loss = loss_fn(labels, model(images, {.training = true}));
+        optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+        return loss;
+      },
+      {.name = name, .run_eagerly = report.options().mode == "eager"});
+  const auto step = [&] { (void)train_step(x, y).item<float>(); };
   const double share = library_share(step);
   report.time(name, step, {{"parameters", parameters}, {"library_share", share}});
 }
 
 void infer(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x) {
   if (!report.wants(name)) return;
-  const auto step = [&] { (void)model(x).raw(); };
+  const auto forward = function([&](const Tensor& images) { return model(images); },
+                                {.name = name, .run_eagerly = report.options().mode == "eager"});
+  const auto step = [&] { (void)forward(x).raw(); };
   const double share = library_share(step);
   report.time(name, step, {{"library_share", share}});
 }
@@ -152,6 +158,41 @@ void bench_kernels(BenchReport& report) {
   const auto step = [&] { adam.apply_gradients({gradient}, {p}); };
   report.time("w7.adam", step);
   report.time("w7.adam.op", step);
+}
+
+namespace {
+
+// A chain of small calls, none equal to another.
+Tensor chain(const Tensor& x, int64_t calls) {
+  Tensor y = x;
+  for (int64_t i = 0; i < calls / 2; ++i) y = tanh(y) + x;
+  return y;
+}
+
+}  // namespace
+
+void bench_dispatch(BenchReport& report) {
+  const Tensor x = random_normal({16});
+  const auto same = function([](const Tensor& a) { return a; });
+  report.small("dispatch.call.1", [&] { (void)same(x); });
+  const auto first = function([](const std::vector<Tensor>& xs) { return xs[0]; });
+  for (const size_t n : {8, 64}) {
+    const std::vector<Tensor> xs(n, x);
+    report.small("dispatch.call." + std::to_string(n), [&] { (void)first(xs); }, 200);
+  }
+  const auto add = function([](const Tensor& a, const Tensor& b) { return a + b; });
+  report.small("dispatch.add.16", [&] { (void)add(x, x); });
+  const Tensor small = random_normal({64});
+  const auto chain20 = function([](const Tensor& a) { return chain(a, 20); });
+  report.small("dispatch.chain20.64", [&] { (void)chain20(small); }, 100);
+  for (const int64_t calls : {1000, 10000, 100000}) {
+    report.time("dispatch.lower." + std::to_string(calls),
+                [&] {
+                  const auto f = function([&](const Tensor& a) { return chain(a, calls); });
+                  (void)f.lower(Spec{f32, {16}});
+                },
+                {{"calls", calls}});
+  }
 }
 
 }  // namespace hone::cli

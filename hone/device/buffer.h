@@ -20,6 +20,8 @@ class Buffer : public RefCounted<Buffer> {
 
   /// Wraps the caller's memory without copy; `deleter` (may be empty) runs when the last tensor lets go.
   static Ref<Buffer> borrow(Device& device, void* data, size_t bytes, std::function<void()> deleter);
+  /// Points a borrowed buffer elsewhere: a plan's tensors see the memory of the running call.
+  void rebind(void* data) { data_ = static_cast<std::byte*>(data); }
 
  private:
   friend class Device;

@@ -52,7 +52,9 @@ void run(const Kernel& kernel, const Call& call, const Types& types) {
       operands = {inputs.data(), inputs.size()};
     }
   }
-  kernel.run({call.op, call.attrs, operands, call.outputs});
+  std::shared_ptr<const void> prepared;
+  if (kernel.prepare) prepared = kernel.prepare({call.op, call.attrs, operands, {types.data(), types.size()}});
+  kernel.run({call.op, call.attrs, operands, call.outputs, prepared.get()});
   set_last_kernel(kernel.name);
 }
 

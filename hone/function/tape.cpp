@@ -7,6 +7,7 @@
 #include "hone/base/error.h"
 #include "hone/base/thread_local.h"
 #include "hone/function/flat_map.h"
+#include "hone/function/vmap.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/kernel.h"
@@ -377,24 +378,29 @@ Tensor GradientTape::gradient(const Tensor& target, const Variable& source, cons
   return gradient(target, std::vector<Variable>{source}, output_gradient, location)[0];
 }
 
+// Several elements of the target share a walk, under vmap; not all, for memory.
 Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Location location) {
+  constexpr int64_t kElements = 64;
   if (!recorder_->options().persistent) {
-    throw Error(Code::kFailedPrecondition, {.what = "jacobian() walks the tape once for each element of the target",
+    throw Error(Code::kFailedPrecondition, {.what = "jacobian() walks the tape several times",
                                             .location = location,
                                             .fix = "make it persistent: GradientTape tape({.persistent = true})"});
   }
   check_defined(target, "target", location);
   check_defined(source, "source", location);
+  const auto row = vmap([&](const Tensor& unit) {
+    const Tensor found = gradient(target, source, reshape(unit, target.shape()), location);
+    return found.defined() ? found : zeros_like(source, location);
+  });
   std::vector<Tensor> rows;
   const int64_t n = target.size();
-  for (int64_t i = 0; i < n; ++i) {
-    const Tensor unit = reshape(cast(equal(iota({n}, 0, i64), i), target.dtype()), target.shape());
-    const Tensor row = gradient(target, source, unit, location);
-    rows.push_back(row.defined() ? row : zeros_like(source));
+  for (int64_t first = 0; first < n; first += kElements) {
+    const Shape units{std::min(kElements, n - first), n};
+    rows.push_back(row(cast(equal(iota(units, 0) + first, iota(units, 1)), target.dtype())));
   }
   Shape shape = target.shape();
   for (Dim d : source.shape()) shape.push_back(d);
-  return rows.empty() ? zeros(shape, source.dtype()) : reshape(stack(rows), shape);
+  return rows.empty() ? zeros(shape, source.dtype()) : reshape(concatenate(rows, 0), shape);
 }
 
 void GradientTape::stop_recording() {

@@ -21,7 +21,7 @@ Tensor own(const Tensor& value) {
 
 Variable::Variable(const Tensor& value, VariableOptions options, Location location) : state_(new State) {
   if (!value.defined()) throw Error(Code::kInvalidArgument, {.what = "a variable needs a value", .location = location});
-  state_->value = own(value.concrete() ? value : dispatch_initial(value, location));
+  state_->value = own(has_interpreters() || !value.concrete() ? dispatch_initial(value, location) : value);
   state_->type = value.type();
   state_->name = std::move(options.name);
   state_->trainable = options.trainable;
@@ -51,6 +51,7 @@ void Variable::assign(const Tensor& value, Location location) const {
                  .details = {"expected: " + to_string(state_->type)},
                  .fix = "a variable keeps its dtype and shape; make a new one for another"});
   }
+  const LocationScope scope(location);  // for entries that refuse
   if (!dispatch_assign(*this, value)) state_->value = own(value);
 }
 

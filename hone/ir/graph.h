@@ -64,8 +64,8 @@ enum class InputKind : uint8_t {
 struct Input {
   ValueId value = kNone;
   InputKind kind = InputKind::Argument;
-  std::string name;
-  Tensor tensor;               ///< of Capture and Constant
+  std::string name{};
+  Tensor tensor{};             ///< of Capture and Constant
   uint32_t new_value = kNone;  ///< of Variable: which output is the cell's value afterwards; kNone: it stays
 };
 
@@ -169,6 +169,9 @@ class Rewriter {
   Builder builder_;
   std::vector<ValueId> map_;
 };
+
+/// The graph without nodes that no output and no effect needs. Inputs stay, and come first.
+Graph prune(const Graph& graph);
 
 /// The graph with each symbolic dimension replaced by a number, `lookup(name)`; types are inferred anew.
 Graph bind(const Graph& graph, const std::function<int64_t(std::string_view)>& lookup);

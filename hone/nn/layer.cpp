@@ -75,8 +75,11 @@ Variable Module::variable(std::string name, VariableSpec spec) {
     if (other.name() == name)
       throw Error(Code::kInvalidArgument, fmt::format("module {} has a variable '{}' already", type(), name));
   }
-  variables_.emplace_back(spec.initializer.make(spec.shape, spec.dtype),
-                          VariableOptions{.name = std::move(name), .trainable = spec.trainable && trainable_});
+  const Tensor initial = [&] {
+    const InterpreterScope now(nullptr);  // not part of what a trace or a tape records
+    return spec.initializer.make(spec.shape, spec.dtype);
+  }();
+  variables_.emplace_back(initial, VariableOptions{.name = std::move(name), .trainable = spec.trainable && trainable_});
   if (!spec.trainable) state_.push_back(variables_.back().key());
   return variables_.back();
 }

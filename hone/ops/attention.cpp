@@ -12,6 +12,7 @@
 #include "hone/ops/movement.h"
 #include "hone/ops/promote.h"
 #include "hone/ops/reduction.h"
+#include "hone/ops/views.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -146,6 +147,27 @@ void sdpa_vjp(VjpContext& c) {
   }
 }
 
+// A mask that all examples and their batches share stays as it is.
+template <int kMask>
+bool batch_attention(BatchContext& c) {
+  TensorList inputs;
+  for (int i = 0; i < std::min(kMask, c.inputs()); ++i) inputs.push_back(batch::folded_operand(c, i));
+  if (c.inputs() > kMask) {
+    Shape shape = c.in_type(kMask).shape;
+    if (!c.mapped(kMask) && shape[0] == Dim(1)) {
+      inputs.push_back(c.in(kMask));
+    } else {
+      shape[0] = c.in_type(0).shape[0];
+      Shape all = shape;
+      all.insert(0, c.size());
+      shape[0] = shape[0] * c.size();
+      inputs.push_back(reshape(broadcast_to(c.stacked(kMask), all), shape));
+    }
+  }
+  batch::call_folded(c, c.call().attrs, {inputs.data(), inputs.size()});
+  return true;
+}
+
 std::vector<Sample> sdpa_samples() {
   const auto sample = [](Shape q, Shape k, SdpaAttrs attrs, bool masked) {
     Sample s{.inputs = {{f32, q}, {f32, k}, {f32, k}}, .attrs = Attrs(attrs), .low = -1, .high = 1};
@@ -204,6 +226,7 @@ constexpr Op make_sdpa() {
   op.vjp = sdpa_vjp;
   op.reads = {.in = 15, .out = 3};
   op.decompose = decompose_sdpa;
+  op.batch = batch_attention<3>;
   op.cost = [](AttrRef, std::span<const TensorType* const> in, std::span<const TensorType> out) {
     return cost_of(2, in, out);
   };
@@ -215,6 +238,7 @@ constexpr Op make_sdpa_grad() {
   Op op = make(OpId::sdpa_grad, "gradients of attention for q, k and v", "q k v out logsumexp ct mask", 6, 3);
   op.infer = infer_sdpa_grad;
   op.decompose = decompose_sdpa_grad;
+  op.batch = batch_attention<6>;
   op.cost = [](AttrRef, std::span<const TensorType* const> in, std::span<const TensorType> out) {
     return cost_of(5, in, out);
   };

@@ -281,6 +281,15 @@ struct LoopAttrs {
   }
 };
 
+/// A program in place of a call: one region, whose inputs are the operands.
+struct FusionAttrs {
+  Regions body;
+  template <class V>
+  void visit(V& v) {
+    v.field("body", body);
+  }
+};
+
 /// A host function known by the index under which it was registered; `effect`: it must run, in program order.
 struct CustomCallAttrs {
   std::string target;

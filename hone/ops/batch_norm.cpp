@@ -144,6 +144,7 @@ constinit const Op batch_norm_inference = define(OpId::batch_norm_inference, OpC
                                                   .max_inputs = 5,
                                                   .infer = infer_inference,
                                                   .decompose = decompose_inference,
+                                                  .batch = batch::leading<NormAttrs, 1>,
                                                   .cost = batch_norm_cost,
                                                   .samples = [] { return batch_norm_samples(4, false); },
                                                   .dtypes = kFloats});

@@ -159,6 +159,32 @@ void dot_vjp(VjpContext& c) {
   if (c.need(1)) c.set(1, gradient(c.ct(), c.in(0), rhs, lhs, rhs_rank));
 }
 
+// The axis is one more batch axis, or, where one operand has it, one more free axis.
+bool batch_dot(BatchContext& c) {
+  DotAttrs attrs = c.attrs_as<DotAttrs>();
+  const auto batches = static_cast<int>(attrs.lhs_batch.size());
+  int at = 0;  // where the result has it
+  if (c.mapped(0)) batch::lead(attrs.lhs_batch), batch::lead(attrs.lhs_contract);
+  if (c.mapped(1)) batch::lead(attrs.rhs_batch), batch::lead(attrs.rhs_contract);
+  if (c.mapped(0) && c.mapped(1)) {
+    attrs.lhs_batch.insert(0, 0);
+    attrs.rhs_batch.insert(0, 0);
+  } else {
+    const int free = c.in_type(0).shape.rank() - batches - static_cast<int>(attrs.lhs_contract.size());
+    at = batches + (c.mapped(0) ? 0 : free);
+  }
+  c.set(0, batch::moved(call_op(ops::dot_general, attrs, {}, c.in(0), c.in(1)), at, 0));
+  return true;
+}
+
+bool batch_dense(BatchContext& c) {
+  return batch::leading<void, 1>(c) || c.decompose([](const Call& call) {
+    const Tensor &x = call.inputs[0], &w = call.inputs[1];
+    const Tensor y = call_op(ops::dot_general, dense_as_dot(x.rank()), {}, x, w);
+    call.outputs[0] = call.inputs.size() == 3 ? y + call.inputs[2] : y;
+  });
+}
+
 std::vector<Sample> dot_samples() {
   const auto sample = [](Shape a, Shape b, DotAttrs attrs, DType dtype = f32) {
     return Sample{.inputs = {{dtype, a}, {dtype, b}}, .attrs = Attrs(attrs), .low = -1, .high = 1};
@@ -248,6 +274,7 @@ constexpr Op make_dot_general() {
   op.attrs = &attr_type<DotAttrs>();
   op.infer = infer_dot;
   op.vjp = dot_vjp;
+  op.batch = batch_dot;
   op.reads = {.in = 3};
   op.cost = dot_cost;
   op.samples = dot_samples;
@@ -258,6 +285,7 @@ constexpr Op make_dense() {
   Op op = contraction(OpId::dense, "x[..., k] w[k, n] + bias[n], the bias inside the library call", "x w bias", 2, 3);
   op.infer = infer_dense;
   op.vjp = dense_vjp;
+  op.batch = batch_dense;
   op.reads = {.in = 3};
   op.cost = dense_cost;
   op.samples = dense_samples;

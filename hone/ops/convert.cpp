@@ -84,6 +84,7 @@ constinit const Op ops::convert = family::define(
               if (is_floating(c.in_type(0).dtype) && is_floating(c.out_type().dtype))
                 c.set(0, cast(c.ct(), c.in_type(0).dtype));
             },
+        .batch = batch::leading<>,
         .view = view_convert,
         .samples = convert_samples,
     },
@@ -96,6 +97,7 @@ constinit const Op ops::bitcast_convert =
                        .operands = "x",
                        .attrs = &attr_type<DTypeAttrs>(),
                        .infer = infer_bitcast,
+                       .batch = batch::leading<>,
                        .view = view_bitcast,
                        .samples = bitcast_samples,
                        .dtypes = kNumbers,

@@ -232,6 +232,7 @@ constexpr Op make_convolution() {
                   "x kernel bias", 3);
   op.infer = infer_convolution;
   op.vjp = convolution_vjp;
+  op.batch = batch::convolution;
   op.cost = convolution_cost;
   op.samples = convolution_samples;
   return op;
@@ -240,6 +241,7 @@ constexpr Op make_input_grad() {
   Op op = library(OpId::convolution_input_grad, "gradient of convolution for its input", "ct kernel", 2);
   op.infer = infer_input_grad;
   op.vjp = input_grad_vjp;
+  op.batch = batch::convolution_input_grad;
   op.cost = input_grad_cost;
   op.samples = input_grad_samples;
   return op;
@@ -248,6 +250,7 @@ constexpr Op make_kernel_grad() {
   Op op = library(OpId::convolution_kernel_grad, "gradient of convolution for its kernel", "x ct", 2);
   op.infer = infer_kernel_grad;
   op.vjp = kernel_grad_vjp;
+  op.batch = batch::convolution_kernel_grad;
   op.cost = kernel_grad_cost;
   op.samples = kernel_grad_samples;
   return op;

@@ -7,6 +7,7 @@
 #include "hone/base/error.h"
 #include "hone/ops/family.h"
 #include "hone/ops/table.h"
+#include "hone/ops/views.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -40,10 +41,19 @@ constinit const Op ops::custom_gradient = [] {
   op.attrs = &attr_type<BackwardAttrs>();
   op.max_inputs = -1;
   op.cost = family::movement_cost;
+  op.transparent = true;
   op.samples = custom_gradient_samples;
   op.infer = [](InferContext& c) { c.out() = c.in(c.inputs() - 1); };
   op.view = [](const Call& call, std::span<const TensorType> types) {
-    call.outputs[0] = call.inputs.back().dense().alias(types[0]);
+    call.outputs[0] = alias_as(call.inputs.back(), types[0]);
+    return true;
+  };
+  op.batch = [](BatchContext& c) {
+    TensorList inputs;
+    for (int i = 0; i + 1 < c.inputs(); ++i) inputs.push_back(c.in(i));
+    inputs.push_back(c.stacked(c.inputs() - 1));
+    const BackwardAttrs attrs{std::make_shared<Backward>(c.lifted(*c.attrs_as<BackwardAttrs>().backward))};
+    batch::call(c, attrs, {inputs.data(), inputs.size()});
     return true;
   };
   op.vjp = [](VjpContext& c) {

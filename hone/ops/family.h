@@ -1,6 +1,7 @@
 // Family constructors: what most ops share, so that a definition says only what is its own.
 #pragma once
 #include "hone/ops/attrs.h"
+#include "hone/ops/batch.h"
 #include "hone/ops/table.h"
 
 namespace hone::family {
@@ -64,6 +65,7 @@ constexpr Op elementwise(OpId id, const Rules& rules, int operands) {
   op.vjp = rules.vjp;
   op.reads = rules.reads;
   op.decompose = rules.decompose;
+  op.batch = batch::leading<>;
   op.numerics = rules.numerics;
   op.attrs = rules.attrs;
   op.min_inputs = op.max_inputs = operands;

@@ -304,6 +304,7 @@ constinit const Op ops::gather = define(OpId::gather, OpClass::Movement,
                                             .infer = infer_gather,
                                             .vjp = vjp_gather,
                                             .reads = {.in = 2},
+                                            .batch = batch::gather,
                                             .samples = gather_samples,
                                         });
 
@@ -318,6 +319,7 @@ constinit const Op ops::scatter = define(OpId::scatter, OpClass::Movement,
                                              .infer = infer_scatter,
                                              .vjp = vjp_scatter,
                                              .reads = {.in = 7, .out = 1},
+                                             .batch = batch::scatter,
                                              .samples = scatter_samples,
                                          });
 

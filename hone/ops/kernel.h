@@ -1,5 +1,6 @@
 // The kernel-list interface: who computes an op. Back ends implement it, the evaluator walks it.
 #pragma once
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct KernelCall {
   AttrRef attrs;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
+  const void* prepared = nullptr;  ///< what Kernel::prepare made
   template <class T>
   const T* in(int i) const {
     return static_cast<const T*>(static_cast<const void*>(inputs[static_cast<size_t>(i)].mutable_bytes()));
@@ -42,6 +44,9 @@ struct Kernel {
   /// storage).
   const char* (*refuses)(const KernelQuery&) = nullptr;
   void (*run)(const KernelCall&) = nullptr;
+  /// Null, or makes what `run` needs beside the call and what depends on types and attributes alone. A plan makes it
+  /// once, the evaluator for each call.
+  std::shared_ptr<const void> (*prepare)(const KernelQuery&) = nullptr;
   bool reads_strides = false;  ///< takes inputs that are not dense
   bool in_place = false;  ///< outputs may share memory with inputs of the same type (element i depends on elements i)
   bool library = false;   ///< a call into oneDNN
@@ -53,6 +58,8 @@ std::span<const Kernel> kernels(const Op& op);
 /// Runs call.op.decompose under the call's location. 16-bit floats compute in f32: inputs are converted at entry,
 /// outputs rounded at exit.
 void decompose(const Call& call);
+/// The same by another rule than the op's own.
+void decompose(const Call& call, void (*rule)(const Call&));
 
 /// Appends to the op's list; for install_defaults(), before the first op runs.
 void add_kernels(const Op& op, std::initializer_list<Kernel> kernels);

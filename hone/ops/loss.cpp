@@ -167,6 +167,7 @@ constinit const Op cross_entropy =
             .vjp = cross_entropy_vjp,
             .reads = {.in = 3, .out = 2},
             .decompose = decompose_cross_entropy,
+            .batch = batch::folded<>,
             .cost = cross_entropy_cost,
             .samples = cross_entropy_samples<false>,
             .dtypes = kFloats});
@@ -179,6 +180,7 @@ constinit const Op cross_entropy_grad = define(OpId::cross_entropy_grad, OpClass
                                                 .max_inputs = 4,
                                                 .infer = infer_cross_entropy_grad,
                                                 .decompose = decompose_cross_entropy_grad,
+                                                .batch = batch::folded<>,
                                                 .cost = cross_entropy_cost,
                                                 .samples = cross_entropy_samples<true>,
                                                 .dtypes = kFloats});
@@ -205,6 +207,7 @@ constinit const Op embedding =
             .vjp = embedding_vjp,
             .reads = {.in = 2},
             .decompose = [](const Call& call) { call.outputs[0] = hone::take(call.inputs[0], call.inputs[1], 0); },
+            .batch = batch::leading<void, 2>,
             .samples = embedding_samples});
 
 }  // namespace ops

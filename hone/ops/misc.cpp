@@ -156,6 +156,12 @@ constinit const Op ops::get_dimension_size = family::define(
         .operands = "x",
         .attrs = &attr_type<AxisAttrs>(),
         .infer = infer_dimension_size,
+        .batch =
+            [](BatchContext& c) {
+              const AxisAttrs attrs = batch::lead(c.attrs_as<AxisAttrs>(), c.size());
+              c.set(0, call_op(ops::get_dimension_size, attrs, {}, c.in(0)), false);
+              return true;
+            },
         .view =
             [](const Call& call, std::span<const TensorType>) {
               call.outputs[0] =

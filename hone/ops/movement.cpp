@@ -222,6 +222,18 @@ std::vector<Sample> pad_samples() {
   return samples;
 }
 
+bool batch_pad(BatchContext& c) {
+  if (batch::leading<PadAttrs, 1>(c)) return true;
+  // A value for each example: where it goes is the same for all.
+  return c.decompose([](const Call& call) {
+    const Tensor& x = call.inputs[0];
+    const Tensor zero = full_like_scalar({}, x.dtype(), Operand(0));
+    const Tensor outside = call_op(ops::pad, call.attrs, {}, zeros(x.shape(), bool_), Tensor(true));
+    const Tensor value = broadcast_to(call.inputs[1], outside.shape());
+    call.outputs[0] = call_op(ops::select, {}, {}, outside, value, call_op(ops::pad, call.attrs, {}, x, zero));
+  });
+}
+
 // ---- reverse
 
 void infer_reverse(InferContext& c) {
@@ -316,6 +328,7 @@ constinit const Op concatenate =
                .max_inputs = -1,
                .infer = infer_concatenate,
                .vjp = vjp_concatenate,
+               .batch = batch::leading<AxisAttrs>,
                .samples =
                    [] {
                      const auto of = [](std::initializer_list<Shape> shapes, int64_t axis) {
@@ -341,6 +354,7 @@ constinit const Op slice = define(
         .attrs = &attr_type<SliceAttrs>(),
         .infer = infer_slice,
         .vjp = vjp_slice,
+        .batch = batch::leading<SliceAttrs>,
         .view = view_slice,
         .samples =
             [] {
@@ -370,6 +384,7 @@ constinit const Op pad = define(OpId::pad, OpClass::Movement,
                                     .max_inputs = 2,
                                     .infer = infer_pad,
                                     .vjp = vjp_pad,
+                                    .batch = batch_pad,
                                     .view = view_pad,
                                     .samples = pad_samples,
                                 });
@@ -382,6 +397,7 @@ constinit const Op reverse =
                .attrs = &attr_type<AxesAttrs>(),
                .infer = infer_reverse,
                .vjp = [](VjpContext& c) { c.set(0, call_op(ops::reverse, c.attrs(), {}, c.ct())); },
+               .batch = batch::leading<AxesAttrs>,
                .view = view_reverse,
                .samples =
                    [] {
@@ -415,6 +431,7 @@ constinit const Op dynamic_slice =
                                          {start.data(), start.size()}));
                    },
                .reads = {.in = ~1U},
+               .batch = batch::dynamic_slice,
                .samples = [] { return dynamic_samples(false); },
            });
 
@@ -446,6 +463,7 @@ constinit const Op dynamic_update_slice =
                                            {start.data(), start.size()}));
                    },
                .reads = {.in = ~3U},
+               .batch = batch::dynamic_update_slice,
                .samples = [] { return dynamic_samples(true); },
            });
 

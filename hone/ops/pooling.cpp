@@ -156,6 +156,7 @@ constinit const Op max_pool =
             .vjp = [](VjpContext& c) { c.set(0, call_op(ops::max_pool_grad, c.attrs(), {}, c.in(0), c.ct())); },
             .reads = {.in = 1},
             .decompose = decompose_max_pool,
+            .batch = batch::folded<>,
             .cost = pool_cost,
             .samples = pool_samples<Operands::X>,
             .dtypes = kNumbers});
@@ -169,6 +170,7 @@ constinit const Op max_pool_grad =
             .max_inputs = 2,
             .infer = infer_max_pool_grad,
             .decompose = decompose_max_pool_grad,
+            .batch = batch::folded<>,
             .cost = pool_cost,
             .samples = pool_samples<Operands::XCt>,
             .dtypes = kNumbers});
@@ -184,6 +186,7 @@ constinit const Op avg_pool = define(OpId::avg_pool, OpClass::Composite,
                                             c.set(0, call_op(ops::avg_pool_grad, attrs, {}, c.ct()));
                                           },
                                       .decompose = decompose_avg_pool,
+                                      .batch = batch::folded<>,
                                       .cost = pool_cost,
                                       .samples = pool_samples<Operands::X, true>,
                                       .dtypes = kFloats});
@@ -195,6 +198,7 @@ constinit const Op avg_pool_grad =
             .infer = infer_avg_pool_grad,
             .vjp = [](VjpContext& c) { c.set(0, call_op(ops::avg_pool, c.attrs(), {}, c.ct())); },
             .decompose = decompose_avg_pool_grad,
+            .batch = batch::folded<PoolAttrs>,
             .cost = pool_cost,
             .samples = pool_samples<Operands::Ct, true>,
             .dtypes = kFloats});

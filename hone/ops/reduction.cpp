@@ -69,6 +69,8 @@ std::vector<Sample> reduce_samples() {
   samples.push_back(reduce_sample({2, 3, 4, 5}, {1, 3}));
   samples.push_back(reduce_sample({2, 1, 4}, {1}));
   samples.push_back(reduce_sample({2, 0, 4}, {1}));
+  samples.push_back(reduce_sample({2, 0, 3, 2}, {1, 3}));
+  samples.push_back(reduce_sample({2, 2, 2, 0, 2, 3}, {1, 3, 5}));
   samples.push_back(reduce_sample({0, 3}, {1}));
   samples.push_back(reduce_sample({67, 9}, {0}));
   samples.push_back(reduce_sample({4097}, {0}, false));
@@ -120,6 +122,7 @@ constexpr Op reduce_row(OpId id, const ReduceRules& rules) {
   op.precision = PrecisionClass::Full;
   op.attrs = &attr_type<AxesAttrs>();
   op.infer = infer_reduce;
+  op.batch = batch::leading<AxesAttrs>;
   op.cost = reduce_cost;
   op.vjp = rules.vjp;
   op.reads = rules.reads;
@@ -132,6 +135,7 @@ constexpr Op arg_row(OpId id, std::string_view doc) {
   op.precision = PrecisionClass::Follow;
   op.attrs = &attr_type<AxisAttrs>();
   op.infer = infer_arg;
+  op.batch = batch::leading<AxisAttrs>;
   return op;
 }
 

@@ -186,7 +186,9 @@ constinit const Op identity = define(OpId::identity, OpClass::View,
                                          .operands = "x",
                                          .infer = infer_same,
                                          .vjp = vjp_same,
+                                         .batch = batch::leading<>,
                                          .view = view_same,
+                                         .transparent = true,
                                          .samples = same_samples,
                                      });
 
@@ -195,7 +197,9 @@ constinit const Op stop_gradient = define(OpId::stop_gradient, OpClass::View,
                                               .doc = "the same value; no gradient passes",
                                               .operands = "x",
                                               .infer = infer_same,
+                                              .batch = batch::leading<>,
                                               .view = view_same,
+                                              .transparent = true,
                                               .samples =
                                                   [] {
                                                     std::vector<Sample> samples = same_samples();
@@ -214,6 +218,7 @@ constinit const Op optimization_barrier = define(OpId::optimization_barrier, OpC
                                                      .outputs = -1,
                                                      .infer = infer_same,
                                                      .vjp = vjp_same,
+                                                     .batch = batch::leading<>,
                                                      .view = view_same,
                                                      .samples =
                                                          [] {
@@ -231,6 +236,7 @@ constinit const Op reshape =
                .attrs = &attr_type<ShapeAttrs>(),
                .infer = infer_reshape,
                .vjp = [](VjpContext& c) { c.set(0, hone::reshape(c.ct(), c.in_type(0).shape)); },
+               .batch = batch::leading<ShapeAttrs>,
                .view = view_reshape,
                .samples =
                    [] {
@@ -250,6 +256,7 @@ constinit const Op transpose = define(
         .infer = infer_transpose,
         .vjp =
             [](VjpContext& c) { c.set(0, hone::transpose(c.ct(), inverse(c.attrs_as<TransposeAttrs>().permutation))); },
+        .batch = batch::leading<TransposeAttrs>,
         .view = view_transpose,
         .samples =
             [] {
@@ -274,6 +281,7 @@ constinit const Op broadcast_in_dim =
                .attrs = &attr_type<BroadcastAttrs>(),
                .infer = infer_broadcast,
                .vjp = vjp_broadcast,
+               .batch = batch::leading<BroadcastAttrs>,
                .view = view_broadcast,
                .samples =
                    [] {

@@ -217,6 +217,7 @@ constinit const Op ops::cumulative =
                .infer = infer_cumulative,
                .vjp = vjp_cumulative,
                .reads = {.in = 1, .out = 1},
+               .batch = batch::leading<CumulativeAttrs>,
                .samples = cumulative_samples,
                .dtypes = kNumbers,
            },
@@ -233,6 +234,7 @@ constinit const Op ops::sort =
                .infer = infer_sort,
                .vjp = vjp_sort,
                .reads = {.in = 1},
+               .batch = batch::leading<SortAttrs>,
                .cost = sort_cost,
                .samples = sort_samples,
            });
@@ -247,6 +249,7 @@ constinit const Op ops::top_k =
                .infer = infer_top_k,
                .vjp = vjp_top_k,
                .reads = {.out = 2},
+               .batch = batch::leading<>,
                .samples = top_k_samples,
            });
 

@@ -76,6 +76,7 @@ constinit const Op ops::split = [] {
   op.view = view_split;
   op.vjp = vjp_split;
   op.decompose = decompose_split;
+  op.batch = batch::leading<AxisAttrs>;
   op.cost = family::movement_cost;
   op.samples = split_samples;
   return op;

@@ -58,6 +58,12 @@ void decompose_adam(const Call& call) {
   call.outputs[2] = next_v;
 }
 
+/// One pass over the parameters of all examples, or, where they have different rates or steps, one for each.
+template <uint32_t kSlots>
+bool batch_update(BatchContext& c) {
+  return batch::leading<void, kSlots>(c) || (c.size().is_number() && batch::each(c));
+}
+
 Cost update_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {
   Cost cost = family::movement_cost(attrs, inputs, outputs);
   cost.flops = (outputs.size() == 3 ? 15.0 : 5.0) * static_cast<double>(outputs[0].shape.count());
@@ -91,6 +97,7 @@ constinit const Op sgd_update =
             .outputs = 2,
             .infer = [](InferContext& c) { check_update(c, 3); },
             .decompose = decompose_sgd,
+            .batch = batch_update<7>,
             .cost = update_cost,
             .samples =
                 [] {
@@ -110,6 +117,7 @@ constinit const Op adam_update = define(
      .outputs = 3,
      .infer = [](InferContext& c) { check_update(c, 4); },
      .decompose = decompose_adam,
+     .batch = batch_update<15>,
      .cost = update_cost,
      .samples = [] { return update_samples(4, 2, {Attrs(AdamAttrs{}), Attrs(AdamAttrs{0.8, 0.9, 1e-3, 0.01})}); },
      .dtypes = kFloats});

@@ -231,6 +231,7 @@ constinit const Op reduce_window = define(OpId::reduce_window, OpClass::Reductio
                                            .infer = infer_reduce_window,
                                            .vjp = reduce_window_vjp,
                                            .reads = {.in = 1},
+                                           .batch = batch::leading<WindowAttrs>,
                                            .cost = window_cost,
                                            .samples = window_samples,
                                            .dtypes = kNumbers});
@@ -245,6 +246,7 @@ constinit const Op select_and_scatter =
             .infer = infer_select_and_scatter,
             .vjp = select_and_scatter_vjp,
             .reads = {.in = 1},
+            .batch = batch::leading<WindowAttrs>,
             .cost = window_cost,
             .samples = select_samples,
             .dtypes = kNumbers});

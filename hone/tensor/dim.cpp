@@ -207,6 +207,14 @@ int64_t Dim::fail_number() const {
   throw Error(Code::kFailedPrecondition,
               fmt::format("dimension '{}' is symbolic; its number is not known here", to_string(*this)));
 }
+bool Dim::is_symbol() const {
+  return !is_number() && with_table([&](DimTable& t) {
+    const Polynomial& p = t.expressions[static_cast<size_t>(value_ - INT64_MIN)];
+    const Monomial& first = p.begin()->first;
+    return p.size() == 1 && p.begin()->second == 1 && first.size() == 1 &&
+           t.atoms[static_cast<size_t>(first[0])].kind == Atom::Symbol;
+  });
+}
 int64_t Dim::min() const {
   return is_number() ? value_ : with_table([&](DimTable& t) { return t.bound(*this, false); });
 }

@@ -19,6 +19,8 @@ class Dim {
   constexpr bool is_number() const { return value_ > kSymbolBase; }
   /// The number; Error kFailedPrecondition for a symbol.
   int64_t number() const { return is_number() ? value_ : fail_number(); }
+  /// True for a symbol itself, false for numbers and expressions; to_string gives its name.
+  bool is_symbol() const;
   /// Bounds of the value over all values of its symbols.
   int64_t min() const;
   int64_t max() const;

@@ -17,8 +17,7 @@ constinit std::atomic<Evaluator> evaluator{nullptr};
 void evaluate(Call& call) {
   Evaluator serve = evaluator.load(std::memory_order_acquire);
   if (!serve) [[unlikely]] {
-    static std::once_flag once;
-    std::call_once(once, install_defaults);
+    ensure_defaults();
     serve = evaluator.load(std::memory_order_acquire);
   }
   serve(call);
@@ -42,13 +41,26 @@ void check_inputs(const Call& call) {
 
 }  // namespace
 
+uint64_t Interpreter::identity() const {
+  static std::atomic<uint64_t> identities{0};
+  if (identity_ == 0) identity_ = identities.fetch_add(1, std::memory_order_relaxed) + 1;
+  return identity_;
+}
+
 Interpreter::~Interpreter() {
   if (active_) remove();
 }
 
 void Interpreter::read_variable(const Variable&, Tensor&) {}
 bool Interpreter::assign_variable(const Variable&, const Tensor&) { return false; }
-Tensor Interpreter::initial_value(const Tensor& traced, Location location) { fail_traced(traced, location); }
+Tensor Interpreter::initial_value(const Tensor& value, Location) { return value; }
+
+Interpreter::HostRead Interpreter::host_read() const {
+  return {"a value of a traced function is read on the host",
+          "the function runs once to record its ops; their values exist only when the graph runs",
+          "branch with cond, loop with while_loop or scan, show it with print, or debug with "
+          "run_functions_eagerly(true)"};
+}
 
 void Interpreter::push() {
   below_ = top;
@@ -78,6 +90,12 @@ void Interpreter::pass_on(Call& call) {
 
 InterpreterScope::InterpreterScope(Interpreter* entry) : saved_(std::exchange(top, entry)) {}
 InterpreterScope::~InterpreterScope() { top = saved_; }
+
+void ensure_defaults() {
+  if (evaluator.load(std::memory_order_acquire)) return;
+  static std::once_flag once;
+  std::call_once(once, install_defaults);
+}
 
 void set_evaluator(Evaluator e) { evaluator.store(e, std::memory_order_release); }
 
@@ -109,19 +127,22 @@ bool dispatch_assign(const Variable& variable, const Tensor& value) {
 namespace {
 // The entry of this thread that made the value; null for one that is gone or belongs to another thread.
 Interpreter* owner_of(const Tensor& traced) {
-  const Interpreter* owner = static_cast<const TracedImpl*>(traced.impl())->owner;
+  const uint64_t owner = static_cast<const TracedImpl*>(traced.impl())->owner;
   for (Interpreter* at = top; at; at = at->below()) {
-    if (at == owner) return at;
+    if (at->identity() == owner) return at;
   }
   return nullptr;
 }
 }  // namespace
 
-Tensor dispatch_initial(const Tensor& traced, Location location) {
-  Interpreter* const owner = owner_of(traced);
-  if (!owner) fail_traced(traced, location);
-  const InterpreterScope none(nullptr);
-  return owner->initial_value(traced, location);
+Tensor dispatch_initial(const Tensor& value, Location location) {
+  Tensor initial = value;
+  for (Interpreter* at = top; at; at = at->below()) {
+    const InterpreterScope none(nullptr);
+    initial = at->initial_value(initial, location);
+  }
+  if (!initial.concrete()) fail_traced(initial, location);
+  return initial;
 }
 
 void fail_traced(const Tensor& traced, Location location) {
@@ -129,15 +150,17 @@ void fail_traced(const Tensor& traced, Location location) {
   const Location made = static_cast<const TracedImpl*>(traced.impl())->made;
   parts.details.push_back(
       fmt::format("value: {}{}", to_string(traced.type()), made.known() ? ", made at " + to_string(made) : ""));
-  if (owner_of(traced)) {
-    parts.what = "a value of a traced function is read on the host";
-    parts.details.emplace_back("the function runs once to record its ops; their values exist only when the graph runs");
-    parts.fix =
-        "branch with cond, loop with while_loop or scan, show it with print, or debug with run_functions_eagerly(true)";
+  if (const Interpreter* owner = owner_of(traced)) {
+    const Interpreter::HostRead text = owner->host_read();
+    parts.what = text.what;
+    parts.details.emplace_back(text.why);
+    parts.fix = text.fix;
   } else {
     parts.what = "a traced value is used outside its trace";
-    parts.details.emplace_back("it was kept from a traced function that has returned, or belongs to another thread");
-    parts.fix = "return the value from the function, or assign it to a Variable inside";
+    parts.details.emplace_back(
+        "it was kept from a function that has returned, traced or under vmap, or belongs to another thread");
+    parts.fix = "return the value from the function";
+    if (!static_cast<const TracedImpl*>(traced.impl())->held) parts.fix += ", or assign it to a Variable inside";
   }
   throw Error(Code::kFailedPrecondition, std::move(parts));
 }

@@ -23,14 +23,21 @@ class Interpreter {
   virtual void read_variable(const Variable& variable, Tensor& value);
   /// A variable is being assigned; true if the entry keeps the value itself and the variable stays as it is.
   virtual bool assign_variable(const Variable& variable, const Tensor& value);
-  /// A variable is being made of a traced value of this entry: the elements it starts with, computed now.
-  virtual Tensor initial_value(const Tensor& traced, Location location);
+  /// A variable is being made: the value it starts with. Who recorded a traced value computes its elements now.
+  virtual Tensor initial_value(const Tensor& value, Location location);
+  /// What a program reads that wants the elements of a value of this entry: what is wrong, why, what to write instead.
+  struct HostRead {
+    std::string_view what, why, fix;
+  };
+  virtual HostRead host_read() const;
 
   /// Puts this entry on top of the calling thread's stack, or takes it out again (wherever it stands). Other entries
   /// keep their order.
   void push();
   void remove();
   bool active() const { return active_; }
+  /// A number that no other entry has, dead ones included.
+  uint64_t identity() const;
   Interpreter* below() const { return below_; }
 
  protected:
@@ -40,6 +47,7 @@ class Interpreter {
  private:
   friend class InterpreterScope;
   Interpreter* below_ = nullptr;
+  mutable uint64_t identity_ = 0;
   bool active_ = false;
 };
 
@@ -62,6 +70,8 @@ void set_evaluator(Evaluator evaluator);
 
 /// Names the concrete back ends; defined in hone/register.cpp, called once before the first op.
 void install_defaults();
+/// Calls it unless that was done: for what asks kernels before any op ran.
+void ensure_defaults();
 
 /// Sends a call through the stack. Checks the number of inputs.
 void dispatch(Call& call);
@@ -73,8 +83,9 @@ bool has_interpreters();
 void dispatch_read(const Variable& variable, Tensor& value);
 /// Asks the thread's entries, top to bottom, whether one keeps an assigned value.
 bool dispatch_assign(const Variable& variable, const Tensor& value);
-/// Asks the traced value's owner for its elements. Error kFailedPrecondition where it has none to give.
-Tensor dispatch_initial(const Tensor& traced, Location location);
+/// Asks the thread's entries, top to bottom, for the first value of a variable. Error kFailedPrecondition where a traced
+/// one gets no elements.
+Tensor dispatch_initial(const Tensor& value, Location location);
 
 /// Error kFailedPrecondition: a traced value is read on the host, or used where its trace does not reach; names the
 /// line, the line that made it, and what to write instead.

@@ -1,6 +1,7 @@
 // Op: what a row of the op table is. Everything about an op that others ask is data here.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,37 @@ class VjpContext {
   }
 };
 
+/// Arguments of a batching rule: how a call computes for many examples at once (vmap). The rule is written in public
+/// ops, which run below vmap, over physical operands: one that is mapped has the examples along an additional axis 0,
+/// the others are the program's own. Results that it sets are mapped, unless it says otherwise.
+class BatchContext {
+ public:
+  virtual ~BatchContext() = default;
+  /// The call for one example: its operands have types only.
+  virtual const Call& call() const = 0;
+  virtual const Tensor& in(int i) const = 0;
+  /// Operand i with the axis; one that is not mapped is repeated along it.
+  virtual Tensor stacked(int i) const = 0;
+  virtual const TensorType& out_type(int i = 0) const = 0;
+  /// The number of examples; may be a symbol.
+  virtual Dim size() const = 0;
+  virtual void set(int i, Tensor result, bool mapped = true) = 0;
+  /// Says the call for one example in other ops, which are batched in turn. True.
+  virtual bool decompose(void (*rule)(const Call&)) = 0;
+  /// A function of one example, for physical arguments and results: later, in the gradient of what vmap computed.
+  using Function = std::function<std::vector<Tensor>(const Tensor&)>;
+  virtual Function lifted(Function function) const = 0;
+
+  int inputs() const { return static_cast<int>(call().inputs.size()); }
+  int outputs() const { return static_cast<int>(call().outputs.size()); }
+  bool mapped(int i) const { return in(i).impl() != call().inputs[static_cast<size_t>(i)].impl(); }
+  const TensorType& in_type(int i) const { return call().inputs[static_cast<size_t>(i)].type(); }
+  template <class T>
+  const T& attrs_as() const {
+    return call().attrs.as<T>();
+  }
+};
+
 /// Floating-point operations and bytes moved, from types alone.
 struct Cost {
   double flops = 0, bytes = 0;
@@ -123,12 +155,17 @@ struct Op {
   Reads reads{};
   void (*decompose)(const Call&) =
       nullptr;  ///< sets call.outputs by public ops: the fallback and the oracle of a fused kernel
+  /// False where it does not serve these operands. Null or false: vmap decomposes the op, or calls it for one example
+  /// after the other.
+  bool (*batch)(BatchContext&) = nullptr;
   /// Sets call.outputs without computing where a view of the input suffices, else returns false. `types`: the inferred
   /// output types.
   bool (*view)(const Call&, std::span<const TensorType> types) = nullptr;
   CostFn cost = nullptr;
   /// OpClass::Effect only: whether a call with these attributes has one. Null: it always has.
   bool (*effects)(AttrRef attrs) = nullptr;
+  /// The result is the last operand: the call matters to tapes alone, and passes drop it.
+  bool transparent = false;
   std::vector<Sample> (*samples)() = nullptr;
   uint32_t dtypes = kAnyType;  ///< what operand 0 may be
   int elementwise = -1;        ///< row among elementwise kernels, -1 for others

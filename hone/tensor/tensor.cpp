@@ -90,11 +90,13 @@ void TensorImpl::destroy(TensorImpl* impl) {
   pool_free(impl, sizeof(TensorImpl));
 }
 
-Tensor Tensor::traced(const TensorType& type, const Interpreter& owner, Location made) {
+Tensor Tensor::traced(const TensorType& type, const Interpreter& owner, Location made,
+                      std::shared_ptr<const void> held) {
   Tensor out(make_impl<TracedImpl>(type, {}, 0));
   auto* const impl = static_cast<TracedImpl*>(out.impl());
-  impl->owner = &owner;
+  impl->owner = owner.identity();
   impl->made = made;
+  impl->held = std::move(held);
   return out;
 }
 
@@ -166,11 +168,17 @@ Tensor Tensor::dense() const {
   if (impl_->layout.dense) return *this;
   if (Buffer* copy = impl_->packed.load(std::memory_order_acquire)) return Tensor(make_impl(type(), Ref(copy), 0));
   Tensor out = empty(type());
-  if (out.size()) {
-    std::byte* to = out.mutable_bytes();
+  copy_to(out.mutable_bytes());
+  return out;
+}
+
+void Tensor::copy_to(std::byte* to) const {
+  if (size() == 0) return;
+  if (impl_->layout.dense) {
+    std::memcpy(to, bytes_at_offset(), bytes());
+  } else {
     copy_strided(to, bytes_at_offset(), shape(), impl_->layout.strides, 0, size_of(dtype()));
   }
-  return out;
 }
 
 // The copy lives as long as the tensor, so that pointers into it do. Layout and buffer stay as they are: other threads

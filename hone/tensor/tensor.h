@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,8 +55,9 @@ struct TensorImpl : RefCounted<TensorImpl> {
 
 /// A value that has a type but no elements (yet): a recorder or vmap made it and knows it by its id.
 struct TracedImpl final : TensorImpl {
-  const Interpreter* owner = nullptr;  ///< who made it; only compared, it may be gone
+  uint64_t owner = 0;  ///< Interpreter::identity() of who made it; it may be gone
   Location made;
+  std::shared_ptr<const void> held;  ///< what the owner keeps with the value
 };
 
 struct BorrowOptions {
@@ -102,7 +104,8 @@ class Tensor {
                        Location location = Location::current());
 
   /// A value without elements, of the interpreter that knows its id; `made` is the user's line.
-  static Tensor traced(const TensorType& type, const Interpreter& owner, Location made);
+  static Tensor traced(const TensorType& type, const Interpreter& owner, Location made,
+                       std::shared_ptr<const void> held = {});
 
   bool defined() const { return static_cast<bool>(impl_); }
   /// False for what stands for a value inside a traced function or under vmap: its elements cannot be read.
@@ -143,6 +146,8 @@ class Tensor {
   /// Bytes of the elements, packed. Error kFailedPrecondition for a value inside a traced function or under vmap, as
   /// from all that reads elements.
   const void* raw(Location location = Location::current()) const;
+  /// Copies the elements, packed, to memory that does not overlap them.
+  void copy_to(std::byte* to) const;
   /// This tensor if it is dense, else a packed copy.
   Tensor dense() const;
 

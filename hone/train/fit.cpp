@@ -20,8 +20,11 @@ struct Trainer {
   Model& model;
   Model::State& state;
   Location location;
-  std::vector<Variable> variables{};
-  metrics::Mean loss_mean{{.name = "loss"}};
+
+  Steps& steps() const {
+    if (!state.steps) state.steps = std::make_shared<Steps>(model, state.compile);
+    return *state.steps;
+  }
 
   void check_compiled() const {
     if (state.compiled && state.compile.loss.defined()) return;
@@ -30,8 +33,11 @@ struct Trainer {
                                             .fix = "call compile({.optimizer = ..., .loss = ...}) first"});
   }
 
-  void check_batch(const std::vector<Tensor>& batch, size_t parts) const {
-    if (batch.size() >= parts && batch[0].rank() > 0) return;
+  void check_batch(const std::vector<Tensor>& batch, size_t parts) {
+    if (batch.size() >= parts && batch[0].rank() > 0) {
+      if (state.input_type.shape.rank() == 0) model.set_input_type(batch[0].type());
+      return;
+    }
     const bool scalars = batch.size() >= parts;
     throw Error(Code::kInvalidArgument,
                 {.what = scalars ? "the dataset gives single examples, not batches"
@@ -42,73 +48,21 @@ struct Trainer {
                  .fix = scalars ? "batch it: .batch(128)" : "give pairs {x, y}, in batches: .batch(128)"});
   }
 
-  // Labels are read on the host before they index anything: a wrong one must not become a silent NaN.
-  void check(const Tensor& labels, const Tensor& output) const {
-    if (state.compile.loss.sparse()) check_labels(labels, output.dim(-1), {}, location);
-  }
-
-  // Builds on the first batch, and remembers its type.
-  Tensor forward(const Tensor& x, bool training) {
-    if (state.input_type.shape.rank() == 0) model.set_input_type(x.type());
-    return model(x, {.training = training}, location);
-  }
-
-  void update_metrics(const Tensor& y, const Tensor& output, const Tensor& loss, const Tensor& weight) {
-    const NoGradScope quiet;
-    loss_mean.update_state(loss, Tensor(static_cast<float>(y.rank() > 0 ? y.dim(0) : 1)), location);
-    for (const Metric& metric : state.compile.metrics) metric.update_state(y, output, weight, location);
-  }
-
-  void train_step(const std::vector<Tensor>& batch) {
-    const probe::Scope span("step", "train_step");
-    const Tensor weight = batch.size() > 2 ? batch[2] : Tensor();
-    GradientTape tape;
-    const Tensor output = forward(batch[0], true);
-    check(batch[1], output);
-    const Tensor loss = state.compile.loss(batch[1], output, weight);
-    if (variables.empty()) {
-      variables = model.trainable_variables();
-      state.compile.optimizer.build(named_trainable_variables(model));  // slots are saved under the variables' paths
-    }
-    state.compile.optimizer.apply_gradients(tape.gradient(loss, variables), variables, location);
-    update_metrics(batch[1], output, loss, weight);
-  }
-
-  void test_step(const std::vector<Tensor>& batch) {
-    const NoGradScope quiet;
-    const Tensor weight = batch.size() > 2 ? batch[2] : Tensor();
-    const Tensor output = forward(batch[0], false);
-    check(batch[1], output);
-    update_metrics(batch[1], output, state.compile.loss(batch[1], output, weight), weight);
-  }
-
-  void reset() {
-    loss_mean.reset_state();
-    for (const Metric& metric : state.compile.metrics) metric.reset_state();
-  }
-
-  Logs results(const std::string& prefix) const {
-    Logs logs;
-    logs.set(prefix + "loss", loss_mean.result().item<double>());
-    for (const Metric& metric : state.compile.metrics) logs.set(prefix + metric.name(), metric.result().item<double>());
-    return logs;
-  }
-
-  // Evaluates with metrics of its own, so that training's are untouched.
-  Logs evaluate(const DataSource& data, int64_t steps, const std::string& prefix) {
-    reset();
+  // Evaluates afresh: sums of training are gone afterwards.
+  Logs evaluate(const DataSource& data, int64_t limit, const std::string& prefix) {
+    steps().reset_metrics();
     const BatchStream stream = data.open();
     std::vector<Tensor> batch;
     int64_t done = 0;
-    while ((steps < 0 || done < steps) && stream(batch)) {
+    while ((limit < 0 || done < limit) && stream(batch)) {
       check_batch(batch, 2);
-      test_step(batch);
+      steps().test(batch, location);
       ++done;
       if (interrupted()) break;
     }
     if (done == 0)
       throw Error(Code::kInvalidArgument, {.what = "the dataset to evaluate is empty", .location = location});
-    return results(prefix);
+    return steps().logs(prefix);
   }
 };
 
@@ -180,19 +134,29 @@ History Model::fit(const DataSource& data, const FitOptions& options, Location l
   for (fit.epoch = options.initial_epoch; fit.epoch < options.epochs && !fit.stop && !history.interrupted;
        ++fit.epoch) {
     const auto start = std::chrono::steady_clock::now();
-    trainer.reset();
+    trainer.steps().reset_metrics();
     for (const auto& callback : callbacks) callback->on_epoch_begin(*this, fit);
     const BatchStream stream = data.open();
-    std::vector<Tensor> batch;
+    std::vector<std::vector<Tensor>> batches;
     int64_t done = 0;
-    while ((options.steps_per_epoch < 0 || done < options.steps_per_epoch) && !fit.stop && stream(batch)) {
-      trainer.check_batch(batch, 2);
-      fit.step = done++;
-      fit.batch_size = batch[0].dim(0);
-      trainer.train_step(batch);
+    const auto next = [&] {  // the batches of one call
+      batches.clear();
+      std::vector<Tensor> batch;
+      while (static_cast<int64_t>(batches.size()) < state_->compile.steps_per_execution &&
+             (options.steps_per_epoch < 0 || done < options.steps_per_epoch) && stream(batch)) {
+        trainer.check_batch(batch, 2);
+        batches.push_back(batch);
+        ++done;
+      }
+      return !batches.empty();
+    };
+    while (!fit.stop && next()) {
+      fit.step = done - 1;
+      fit.batch_size = batches.back()[0].dim(0);
+      trainer.steps().train(batches, location);
       bool wants_logs = false;
       for (const auto& callback : callbacks) wants_logs = wants_logs || callback->reads_batch_logs();
-      const Logs logs = wants_logs ? trainer.results("") : Logs();
+      const Logs logs = wants_logs ? trainer.steps().logs("") : Logs();
       for (const auto& callback : callbacks) callback->on_train_batch_end(*this, fit, logs);
       if (interrupted()) {
         history.interrupted = true;
@@ -202,7 +166,7 @@ History Model::fit(const DataSource& data, const FitOptions& options, Location l
     if (done == 0) throw Error(Code::kInvalidArgument, {.what = "the training dataset is empty", .location = location});
     if (history.interrupted) break;
     fit.steps = done;
-    Logs logs = trainer.results("");
+    Logs logs = trainer.steps().logs("");
     if (options.validation_data.defined() && (fit.epoch + 1) % options.validation_freq == 0) {
       for (const auto& [name, value] : trainer.evaluate(options.validation_data, options.validation_steps, "val_"))
         logs.set(name, value);
@@ -233,12 +197,11 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& op
 
 Tensor Model::predict(const DataSource& data, Location location) {
   Trainer trainer{*this, *state_, location};
-  const NoGradScope quiet;
   const BatchStream stream = data.open();
   std::vector<Tensor> batch, outputs;
   while (stream(batch)) {
     trainer.check_batch(batch, 1);
-    outputs.push_back(trainer.forward(batch[0], false));
+    outputs.push_back(trainer.steps().predict(batch[0], location));
   }
   if (outputs.empty())
     throw Error(Code::kInvalidArgument, {.what = "nothing to predict: the dataset is empty", .location = location});
@@ -253,9 +216,10 @@ Logs Model::train_on_batch(const Tensor& x, const Tensor& y, const Tensor& sampl
   trainer.check_compiled();
   std::vector<Tensor> batch{x, y};
   if (sample_weight.defined()) batch.push_back(sample_weight);
-  trainer.reset();
-  trainer.train_step(batch);
-  return trainer.results("");
+  trainer.check_batch(batch, 2);
+  trainer.steps().reset_metrics();
+  trainer.steps().train({&batch, 1}, location);
+  return trainer.steps().logs("");
 }
 
 }  // namespace hone::nn

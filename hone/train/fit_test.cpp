@@ -42,7 +42,7 @@ TEST(Fit, OneEpochSeesEverySampleOnce) {
   set_random_seed(1);
   std::vector<Numbers> batches;
   Sequential model{make<Spy>(&batches)};
-  model.compile({.optimizer = optim::SGD({.learning_rate = 0}), .loss = "mse"});
+  model.compile({.optimizer = optim::SGD({.learning_rate = 0}), .loss = "mse", .run_eagerly = true});
   model.fit(column(10), column(10), {.batch_size = 4, .epochs = 3, .verbose = 0});
   ASSERT_EQ(batches.size(), 9U) << "the last batch of an epoch may be short, and is not left out";
   Numbers expected(10);
@@ -74,7 +74,7 @@ TEST(Fit, OneEpochSeesEverySampleOnce) {
 TEST(Fit, StepsPerEpochBoundTheEpoch) {
   std::vector<Numbers> batches;
   Sequential model{make<Spy>(&batches)};
-  model.compile({.optimizer = "sgd", .loss = "mse"});
+  model.compile({.optimizer = "sgd", .loss = "mse", .run_eagerly = true});
   const auto endless = data::from_tensor_slices(column(3), column(3)).repeat().batch(2);
   const History history = model.fit(endless, {.epochs = 2, .verbose = 0, .steps_per_epoch = 5});
   EXPECT_EQ(batches.size(), 10U);
@@ -153,7 +153,7 @@ TEST(Fit, InitialEpochGoesOnCounting) {
 
 TEST(Fit, SampleWeightsScaleTheLoss) {
   Sequential model{Dense(1, {.kernel_initializer = Zeros()})};
-  model.compile({.optimizer = optim::SGD({.learning_rate = 0}), .loss = "mse"});
+  model.compile({.optimizer = optim::SGD({.learning_rate = 0}), .loss = "mse", .run_eagerly = true});
   const Tensor y = Tensor::from(std::vector<float>{1, 2, 3, 4}, {4, 1}),
                weight = Tensor::from(Numbers{0, 0, 1, 0}, {4});
   const auto weighted = data::from_tensor_slices(zeros({4, 2}), y, weight).batch(4);

@@ -65,6 +65,7 @@ Model::Model(const Layer& layer) : Layer(layer.impl()), state_(std::make_shared<
 void Model::compile(CompileOptions options) {
   state_->compile = std::move(options);
   state_->compiled = true;
+  state_->steps.reset();
 }
 
 const optim::Optimizer& Model::optimizer() const { return state_->compile.optimizer; }

@@ -18,8 +18,9 @@ struct CompileOptions {
   optim::Optimizer optimizer = "adam";
   Loss loss{};
   std::vector<Metric> metrics{};  ///< "accuracy" picks its kind by labels and outputs
-  bool run_eagerly = false;
+  bool run_eagerly = false;       ///< op by op, for a debugger; else steps are recorded and run as graphs
   bool jit_compile = false;
+  int64_t steps_per_execution = 1;  ///< training steps in one call of the graph; callbacks see the last of them
 };
 
 /// How raw input becomes what the model was trained on; kept in the bundle so that `predict` sees the same.

@@ -2,12 +2,14 @@
 #pragma once
 #include "hone/formats/named_tensors.h"
 #include "hone/train/model.h"
+#include "hone/train/steps.h"
 
 namespace hone::nn {
 
 struct Model::State {
   CompileOptions compile;
   bool compiled = false;
+  std::shared_ptr<Steps> steps;  ///< made at the first use after compile()
   TensorType input_type;
   Preprocessing preprocessing;
   std::vector<std::string> class_names;

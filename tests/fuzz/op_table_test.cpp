@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "hone/base/error.h"
 #include "hone/base/hash.h"
+#include "hone/function/vmap.h"
+#include "hone/ops/movement.h"
 #include "hone/ops/table.h"
 #include "tests/conformance/cases.h"
 #include "tests/fuzz/draw.h"
@@ -104,6 +107,70 @@ TEST(Fuzz, BentSamplesOfTheOpTable) {
     }
   }
   EXPECT_GT(served, refused / 10);  // the fuzzer meets kernels, not only checks
+  EXPECT_GT(refused, served / 10);
+}
+
+// Some operands get an axis of examples, wherever: vmap gives what a loop over them gives, or both refuse.
+std::string vmap_fault(const Case& c, Draw& draw, bool& done) {
+  constexpr int64_t kExamples = 2;
+  std::vector<TensorType> types = c.sample.inputs;
+  std::vector<std::optional<int>> axes;
+  bool narrow = false;
+  for (TensorType& type : types) {
+    const bool last = draw.chance(0.3);
+    axes.push_back(draw.chance(0.7) ? std::optional(last ? type.shape.rank() : 0) : std::nullopt);
+    if (axes.back()) type.shape.insert(static_cast<size_t>(*axes.back()), kExamples);
+    narrow = narrow || (is_floating(type.dtype) && size_of(type.dtype) == 2);
+  }
+  Results expected, got;
+  std::string refusal;
+  try {
+    const Results inputs = conformance::draw(c, types);
+    std::vector<Results> parts;
+    try {
+      for (int64_t e = 0; e < kExamples; ++e) {
+        Results example = inputs;
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          if (axes[i]) example[i] = unstack(inputs[i], *axes[i])[static_cast<size_t>(e)];
+        }
+        const Results results = conformance::run(c, example);
+        parts.resize(results.size());
+        for (size_t i = 0; i < results.size(); ++i) parts[i].push_back(results[i]);
+      }
+      for (const Results& each : parts) expected.push_back(stack(each));
+    } catch (const Error& error) {
+      if (error.code() == Code::kResourceExhausted) return "";
+      refusal = error.what();
+    }
+    const VmapOptions options{.in_axes = axes, .axis_size = kExamples};
+    got = vmap([&](const Results& example) { return conformance::run(c, example); }, options)(inputs);
+  } catch (const Error& error) {
+    if (error.code() == Code::kResourceExhausted) return "";
+    return refusal.empty() || error.code() == Code::kInternal ? std::string("vmap fails: ") + error.what() : "";
+  }
+  if (!refusal.empty()) return "the loop fails: " + refusal;
+  done = true;
+  return conformance::difference(got, expected, narrow ? 1e-2 : 2e-5);
+}
+
+TEST(Fuzz, BentSamplesUnderVmap) {
+  const BoundedMemory limit;
+  int served = 0, refused = 0;
+  for (int round = 0; round < rounds(2); ++round) {
+    for (const Case& c : conformance::cases()) {
+      int64_t elements = 0;
+      for (const TensorType& type : c.sample.inputs) elements = std::max(elements, type.shape.count());
+      if (elements > 2000 || c.reads_values()) continue;
+      Draw draw(hash_bytes(c.op.name.data(), c.op.name.size()) + static_cast<uint64_t>(c.number * 100019 + round));
+      const Case changed = bent(c, round, draw);
+      const std::string label = fmt::format("round {} of {}", round, changed.label());
+      trace(label);
+      bool done = false;
+      EXPECT_EQ(vmap_fault(changed, draw, done), "") << label;
+      (done ? served : refused)++;
+    }
+  }
+  EXPECT_GT(served, refused / 10);
   EXPECT_GT(refused, served / 10);
 }
 

@@ -15,7 +15,6 @@ namespace hone {
 namespace {
 
 constexpr int64_t kBlock = 1024;   // elements spread at a time
-constexpr int64_t kLongRun = 128;  // elements that are worth a block of their own
 constexpr size_t kOperands = 3;
 constexpr int64_t kGrain = 16384;  // elements that are worth a thread
 
@@ -39,29 +38,9 @@ math::TileArgs arguments(const KernelCall& call) {
   return args;
 }
 
-// Where blocks end: at the ends of long runs, so that each lies in one piece; else after whole periods of a short
-// pattern, so that one copy of it serves all.
-struct Cuts {
-  int64_t row = 0, block = kBlock;
-  explicit Cuts(std::span<const Tensor> inputs) {
-    int64_t period = 1;
-    for (const Tensor& input : inputs) {
-      if (input.layout().dense) continue;
-      const Spreader spreader(input, size_of(input.dtype()));
-      if (spreader.run() >= kLongRun) row = std::max(row, spreader.run());
-      if (spreader.period() <= kBlock) period = std::max(period, spreader.period());
-    }
-    if (row == 0) block = kBlock / period * period;
-  }
-  int64_t next(int64_t at) const {
-    if (row != 0) return std::min(at + kBlock, (at / row + 1) * row);
-    return (at / block + 1) * block;
-  }
-};
-
 void run_spread(const KernelCall& call, math::TileFn tile, const math::TileArgs& args) {
   const size_t out_item = size_of(call.outputs[0].dtype());
-  const Cuts cuts(call.inputs);
+  const BlockCuts cuts(call.inputs, kBlock);
   parallel_for(call.out_shape().count(), kGrain, [&](int64_t begin, int64_t end) {
     alignas(64) std::byte scratch[kOperands][kBlock * 8];
     std::array<std::optional<Spreader>, kOperands> spreaders;

@@ -16,5 +16,6 @@ void install_cpu_rows();
 void install_cpu_batch_norm();
 void install_cpu_pooling();
 void install_cpu_updates();
+void install_cpu_fusion();
 
 }  // namespace hone

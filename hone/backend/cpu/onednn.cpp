@@ -136,7 +136,7 @@ void execute(Primitive& p, const std::array<void*, Primitive::kMaxArguments>& po
   const bool result_packed = p.packed >= 0 && p.packed == p.count - 1;
   Ref<Buffer> packed, scratch;
   bool reorder = p.packed >= 0;
-  if (reorder && !result_packed) {
+  if (reorder && !result_packed && weights_id != 0) {  // 0: their elements change
     bool seen = false;
     PackedWeights::Entry& entry = s.weights.find(p.serial, weights_id, seen);
     reorder = !entry.data;

@@ -143,9 +143,10 @@ void run_reduce(const KernelCall& call) {
   const ReduceSteps steps = reduce_steps(call.in_shape(0), call.attrs.as<AxesAttrs>().axes);
   const int64_t count = call.out_shape().count();
   const bool rounds = accumulator != dtype;
-  const int64_t first = steps[0].outer * steps[0].inner * item;
+  int64_t largest = 0;  // of the passes' results: the first, unless it is empty
+  for (const ReduceStep& step : steps) largest = std::max(largest, step.outer * step.inner * item);
   const size_t buffers = steps.size() - (rounds ? 0 : 1);
-  const Scratch<std::byte> a(buffers > 0 ? first : 0), b(buffers > 1 ? first : 0);
+  const Scratch<std::byte> a(buffers > 0 ? largest : 0), b(buffers > 1 ? largest : 0);
   const void* from = call.in<std::byte>(0);
   DType type = dtype;
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -82,4 +82,16 @@ void Spreader::copy(std::byte* to, int64_t begin, int64_t n) const {
   }
 }
 
+BlockCuts::BlockCuts(std::span<const Tensor> operands, int64_t block) : block_(block) {
+  constexpr int64_t kLongRun = 128;  // elements that are worth a block of their own
+  int64_t period = 1;
+  for (const Tensor& operand : operands) {
+    if (operand.layout().dense) continue;
+    const Spreader spreader(operand, size_of(operand.dtype()));
+    if (spreader.run() >= kLongRun) row_ = std::max(row_, spreader.run());
+    if (spreader.period() <= block) period = std::max(period, spreader.period());
+  }
+  if (row_ == 0) block_ = block / period * period;
+}
+
 }  // namespace hone

@@ -1,7 +1,9 @@
 // Elements of a tensor that is not dense, in the order of its shape: the broadcast operands of elementwise kernels.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "hone/tensor/tensor.h"
 
@@ -37,6 +39,20 @@ class Spreader {
   int64_t period_ = 1;
   const std::byte* held_ = nullptr;  // what the scratch repeats: the address of its first element
   int64_t held_count_ = 0;
+};
+
+/// Where blocks of a loop over several operands end: at the ends of long runs, so that each lies in one piece; else
+/// after whole periods of a short pattern, so that one copy of it serves all.
+class BlockCuts {
+ public:
+  BlockCuts(std::span<const Tensor> operands, int64_t block);
+  int64_t next(int64_t at) const {
+    if (row_ != 0) return std::min(at + block_, (at / row_ + 1) * row_);
+    return (at / block_ + 1) * block_;
+  }
+
+ private:
+  int64_t row_ = 0, block_;
 };
 
 }  // namespace hone

@@ -1,0 +1,269 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hone/compiler/passes.h"
+#include "hone/ops/attrs.h"
+#include "hone/ops/kernel.h"
+#include "hone/ops/table.h"
+#include "hone/tensor/interpreter.h"
+
+namespace hone::compiler {
+namespace {
+
+constexpr uint32_t kNone = ir::kNone;
+constexpr size_t kMaxCalls = 64, kMaxOperands = 32;
+constexpr uint32_t kNear = 64;      // calls between two that are worth one kernel though the first has other readers
+constexpr size_t kMaxVisits = 256;  // of one search for a path
+
+struct Cluster {
+  std::vector<uint32_t> members;  // ascending
+  uint32_t epoch = 0;             // effects before: a cluster spans none
+  uint32_t merged_into = kNone;
+};
+
+class Clusterer {
+ public:
+  Clusterer(const ir::Graph& graph, std::vector<FusionDecision>* log)
+      : graph_(graph),
+        nodes_(graph.nodes()),
+        users_(graph),
+        log_(log),
+        of_node_(nodes_.size(), kNone),
+        seen_(nodes_.size(), 0) {}
+
+  ir::Graph run() {
+    uint32_t epoch = 0;
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      if (ir::has_effect(nodes_[n])) ++epoch;
+      if (mappable(nodes_[n])) place(n, epoch);
+    }
+    return emit();
+  }
+
+ private:
+  bool mappable(const ir::Node& node) const {
+    if (node.results != 1 || (node.op->elementwise < 0 && node.op != &ops::convert)) return false;
+    const Shape& shape = graph_.type(node.first_result).shape;
+    return shape.is_static() && shape.count() > 0;
+  }
+  const Shape& shape_of(uint32_t n) const { return graph_.type(nodes_[n].first_result).shape; }
+
+  uint32_t cluster_of(uint32_t n) {
+    uint32_t c = of_node_[n];
+    if (c == kNone) return kNone;
+    while (clusters_[c].merged_into != kNone) c = clusters_[c].merged_into;
+    return of_node_[n] = c;
+  }
+
+  // Joins the clusters of its operands where that closes no cycle, else begins one.
+  void place(uint32_t n, uint32_t epoch) {
+    uint32_t own = kNone;
+    for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
+      const uint32_t producer = graph_.producer(operand);
+      if (producer == kNone) continue;
+      const uint32_t c = cluster_of(producer);
+      if (c == kNone || c == own || clusters_[c].epoch != epoch || !(shape_of(producer) == shape_of(n))) continue;
+      const bool only_reader = users_.outputs[operand] == 0 && users_.of(operand).size() == 1;
+      if (!only_reader && n - clusters_[c].members.back() > kNear) continue;
+      if (own == kNone) {
+        if (clusters_[c].members.size() < kMaxCalls && !reached_outside({&n, 1}, c)) {
+          clusters_[c].members.push_back(n);
+          of_node_[n] = own = c;
+          if (operands_of(clusters_[c]) > kMaxOperands) {
+            clusters_[c].members.pop_back();
+            of_node_[n] = own = kNone;
+          }
+        }
+      } else {
+        merge(own, c);
+        own = cluster_of(n);
+      }
+    }
+    if (own != kNone) return;
+    of_node_[n] = static_cast<uint32_t>(clusters_.size());
+    clusters_.push_back({{n}, epoch});
+  }
+
+  void merge(uint32_t a, uint32_t b) {
+    Cluster &x = clusters_[a], &y = clusters_[b];
+    if (x.members.size() + y.members.size() > kMaxCalls) return;
+    if (reached_outside(x.members, b) || reached_outside(y.members, a)) return;
+    Cluster both{{}, x.epoch};
+    std::ranges::merge(x.members, y.members, std::back_inserter(both.members));
+    if (operands_of(both) > kMaxOperands) return;
+    x.members = std::move(both.members);
+    y.members.clear();
+    y.merged_into = a;
+  }
+
+  size_t operands_of(const Cluster& cluster) {
+    SmallVector<ir::ValueId, 64> found;
+    for (const uint32_t n : cluster.members) {
+      for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
+        const uint32_t producer = graph_.producer(operand);
+        if (producer != kNone && std::ranges::binary_search(cluster.members, producer)) continue;
+        if (std::ranges::find(found, operand) == found.end()) found.push_back(operand);
+      }
+    }
+    return found.size();
+  }
+
+  // Whether a way leads from `target` to one of `from` through calls that belong to neither.
+  bool reached_outside(std::span<const uint32_t> from, uint32_t target) {
+    ++mark_;
+    const uint32_t first = clusters_[target].members.front();
+    SmallVector<uint32_t, 64> stack;
+    for (const uint32_t n : from) seen_[n] = mark_;
+    const auto push_operands = [&](uint32_t n, bool direct) {
+      for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
+        const uint32_t producer = graph_.producer(operand);
+        if (producer == kNone || producer < first || seen_[producer] == mark_) continue;
+        if (cluster_of(producer) == target) {
+          if (direct) continue;
+          return true;
+        }
+        seen_[producer] = mark_;
+        stack.push_back(producer);
+      }
+      return false;
+    };
+    for (const uint32_t n : from) push_operands(n, true);
+    size_t visits = 0;
+    while (!stack.empty()) {
+      if (++visits > kMaxVisits) return true;  // not known: no
+      const uint32_t n = stack.back();
+      stack.pop_back();
+      const uint32_t c = cluster_of(n);
+      if (c == kNone) {
+        if (push_operands(n, false)) return true;
+        continue;
+      }
+      for (const uint32_t member : clusters_[c].members) {
+        seen_[member] = mark_;
+        if (push_operands(member, false)) return true;
+      }
+    }
+    return false;
+  }
+
+  // Calls in an order in which a cluster stands after all that it reads.
+  ir::Graph emit() {
+    ir::Rewriter rewriter(graph_);
+    std::vector<bool> done(nodes_.size());
+    std::vector<std::pair<uint32_t, bool>> stack;
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      stack.emplace_back(n, false);
+      while (!stack.empty()) {
+        const auto [at, ready] = stack.back();
+        stack.pop_back();
+        if (done[at]) continue;
+        const uint32_t c = cluster_of(at);
+        const std::span<const uint32_t> unit = c == kNone ? std::span<const uint32_t>(&at, 1) : clusters_[c].members;
+        if (ready) {
+          c == kNone ? rewriter.copy(nodes_[at]) : emit_cluster(clusters_[c], rewriter);
+          for (const uint32_t member : unit) done[member] = true;
+          continue;
+        }
+        stack.emplace_back(at, true);
+        for (const uint32_t member : unit) {
+          for (const ir::ValueId operand : graph_.operands(nodes_[member])) {
+            const uint32_t producer = graph_.producer(operand);
+            if (producer != kNone && !done[producer] && (c == kNone || cluster_of(producer) != c))
+              stack.emplace_back(producer, false);
+          }
+        }
+      }
+    }
+    return rewriter.finish();
+  }
+
+  void emit_cluster(const Cluster& cluster, ir::Rewriter& rewriter) {
+    if (cluster.members.size() < 2) {
+      for (const uint32_t n : cluster.members) rewriter.copy(nodes_[n]);
+      return;
+    }
+    ir::Builder body(graph_.shared_context());
+    std::vector<ir::ValueId> operands, inner_of_operand, results;
+    std::vector<std::pair<ir::ValueId, ir::ValueId>> inner;  // value of the graph, of the body; few
+    uint32_t origin = 0;
+    const auto inside = [&](ir::ValueId value) {
+      const auto found = std::ranges::find(inner, value, &std::pair<ir::ValueId, ir::ValueId>::first);
+      if (found != inner.end()) return found->second;
+      const ir::ValueId made = body.add_input(graph_.type(value), {});
+      operands.push_back(rewriter[value]);
+      inner.emplace_back(value, made);
+      return made;
+    };
+    for (const uint32_t n : cluster.members) {
+      SmallVector<ir::ValueId, 4> mapped;
+      for (const ir::ValueId operand : graph_.operands(nodes_[n])) mapped.push_back(inside(operand));
+      const uint32_t node =
+          body.add(*nodes_[n].op, nodes_[n].attrs, {mapped.data(), mapped.size()}, 1, nodes_[n].origin);
+      inner.emplace_back(nodes_[n].first_result, body.graph().nodes()[node].first_result);
+      origin = graph_.context().merge(origin, nodes_[n].origin);
+    }
+    std::vector<ir::ValueId> outputs;
+    double saved = 0;
+    for (const uint32_t n : cluster.members) {
+      const ir::ValueId value = nodes_[n].first_result;
+      bool outside = users_.outputs[value] > 0;
+      for (const uint32_t user : users_.of(value))
+        outside = outside || !std::ranges::binary_search(cluster.members, user);
+      if (outside) {
+        results.push_back(value);
+        outputs.push_back(inside(value));
+      } else {
+        saved += 2 * static_cast<double>(graph_.type(value).shape.count()) *
+                 static_cast<double>(size_of(graph_.type(value).dtype));
+      }
+    }
+    FusionAttrs attrs{{std::make_shared<ir::Graph>(body.finish(std::move(outputs)))}};
+    if (const char* why = refused(attrs, results)) {
+      note(cluster, fmt::format("not fused: {}", why), 0);
+      for (const uint32_t n : cluster.members) rewriter.copy(nodes_[n]);
+      return;
+    }
+    const uint32_t made =
+        rewriter.to().add(ops::fusion, attrs, operands, static_cast<uint32_t>(results.size()), origin);
+    const ir::ValueId first = rewriter.to().graph().nodes()[made].first_result;
+    for (size_t i = 0; i < results.size(); ++i) rewriter.set(results[i], first + static_cast<uint32_t>(i));
+    note(cluster, {}, saved);
+  }
+
+  const char* refused(const FusionAttrs& attrs, std::span<const ir::ValueId> results) const {
+    SmallVector<TensorType, 4> types;
+    for (const ir::ValueId value : results) types.push_back(graph_.type(value));
+    const KernelQuery query{ops::fusion, attrs, {}, {types.data(), types.size()}};
+    const char* why = "no kernel runs clusters";
+    for (const Kernel& kernel : kernels(ops::fusion)) {
+      if (!(why = kernel.refuses ? kernel.refuses(query) : nullptr)) break;
+    }
+    return why;
+  }
+
+  void note(const Cluster& cluster, std::string why, double saved) {
+    if (!log_) return;
+    std::string names;
+    for (const uint32_t n : cluster.members)
+      names += fmt::format("{}{}", names.empty() ? "" : " + ", nodes_[n].op->name);
+    log_->push_back({why.empty() ? names + " -> 1 kernel" : names + ": " + why,
+                     graph_.origin(nodes_[cluster.members[0]]).location(), static_cast<int64_t>(cluster.members.size()),
+                     saved});
+  }
+
+  const ir::Graph& graph_;
+  std::span<const ir::Node> nodes_;
+  const ir::Users users_;
+  std::vector<FusionDecision>* log_;
+  std::vector<Cluster> clusters_;
+  std::vector<uint32_t> of_node_;
+  std::vector<uint32_t> seen_;
+  uint32_t mark_ = 0;
+};
+
+}  // namespace
+
+ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log) { return Clusterer(graph, log).run(); }
+
+}  // namespace hone::compiler

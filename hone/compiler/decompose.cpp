@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "hone/compiler/passes.h"
+#include "hone/compiler/plan.h"
+#include "hone/ir/recorder.h"
+#include "hone/ops/kernel.h"
+
+namespace hone::compiler {
+namespace {
+
+// Whether a view, a kernel or the host answers the call; asked with types alone.
+bool served(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op->op_class == OpClass::Effect || !node.op->decompose) return true;
+  SmallVector<Tensor, 8> inputs, results(node.results);
+  for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(placeholder(graph.type(operand)));
+  SmallVector<TensorType, 4> types;
+  for (uint32_t i = 0; i < node.results; ++i) types.push_back(graph.type(node.first_result + i));
+  const std::span<const TensorType> outputs(types.data(), types.size());
+  if (node.op->view) {
+    const Call call{*node.op, node.attrs, {inputs.data(), inputs.size()}, {results.data(), results.size()}, {}};
+    if (node.op->view(call, outputs)) return true;
+  }
+  const KernelQuery query{*node.op, node.attrs, {inputs.data(), inputs.size()}, outputs};
+  return std::ranges::any_of(kernels(*node.op),
+                             [&](const Kernel& kernel) { return !kernel.refuses || !kernel.refuses(query); });
+}
+
+ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
+  ir::Recorder recorder(graph.shared_context());
+  std::vector<Tensor> values(graph.values());
+  for (const ir::Input& input : graph.inputs())
+    values[input.value] = recorder.add_input(graph.type(input.value), input, {});
+  const InterpreterScope none(nullptr);
+  recorder.push();
+  for (const ir::Node& node : graph.nodes()) {
+    SmallVector<Tensor, 8> inputs;
+    for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(values[operand]);
+    Call call{*node.op,
+              node.attrs,
+              {inputs.data(), inputs.size()},
+              {values.data() + node.first_result, node.results},
+              graph.origin(node).location()};
+    if (served(graph, node)) {
+      SmallVector<ir::ValueId, 8> operands;
+      for (const Tensor& input : inputs) operands.push_back(recorder.value_of(input, call.location));
+      const uint32_t made =
+          recorder.builder().add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results, node.origin);
+      for (uint32_t i = 0; i < node.results; ++i)
+        call.outputs[i] = recorder.tensor_for(recorder.builder().graph().nodes()[made].first_result + i, call.location);
+    } else {
+      hone::decompose(call);
+      changed = true;
+    }
+  }
+  recorder.remove();
+  std::vector<ir::ValueId> outputs;
+  for (const ir::ValueId output : graph.outputs()) outputs.push_back(recorder.value_of(values[output], {}));
+  ir::Graph result = recorder.builder().finish(std::move(outputs));
+  result.name = graph.name;
+  return result;
+}
+
+}  // namespace
+
+ir::Graph decompose(const ir::Graph& graph) {
+  bool changed = false;
+  ir::Graph result = decompose_once(graph, changed);
+  while (changed) {
+    changed = false;
+    result = decompose_once(result, changed);
+  }
+  return result;
+}
+
+}  // namespace hone::compiler

@@ -1,0 +1,38 @@
+// Passes: functions from graph to graph. The pipeline (pipeline.h) says in which order they run.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "hone/ir/graph.h"
+
+namespace hone::compiler {
+
+/// Drops what no output and no effect needs. Inputs stay.
+///   %1 = tanh %0; %2 = exp %0; return %2   =>   %2 = exp %0; return %2
+ir::Graph remove_dead(const ir::Graph& graph);
+
+/// Applies the exact rewrite rules of rules.h until none fits, and folds small constants.
+///   %1 = transpose %0, [1, 0]; %2 = transpose %1, [1, 0]; return %2   =>   return %0
+ir::Graph simplify(const ir::Graph& graph);
+
+/// Puts the decomposition in place of calls that no kernel serves.
+///   %1 = adam_update ... : f64   =>   %1 = multiply ...; %2 = add ...
+ir::Graph decompose(const ir::Graph& graph);
+
+/// A cluster, or why two calls that could be one are not.
+struct FusionDecision {
+  std::string what;  ///< "multiply + add -> 1 kernel" or "not fused: ..."
+  Location location;
+  int64_t calls = 0;
+  double bytes_saved = 0;  ///< not written and not read again
+};
+
+/// Gathers elementwise calls of one shape into fusion calls, which run tile by tile in L1.
+///   %1 = add %0, %b; %2 = relu %1   =>   %2 = fusion(%0, %b) { add, relu }
+ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log = nullptr);
+
+/// Orders calls so that little memory is alive at once: program order, but a call that frees more than it takes runs as
+/// soon as it can. Effects keep their order; a cell's new value is written after the last reading of the old one.
+ir::Graph schedule(const ir::Graph& graph);
+
+}  // namespace hone::compiler

@@ -1,0 +1,33 @@
+// The way from a recorded graph to an executable.
+#pragma once
+#include <memory>
+
+#include "hone/compiler/executable.h"
+#include "hone/compiler/passes.h"
+
+namespace hone::compiler {
+
+/// One step of the pipeline as it ran.
+struct PassReport {
+  const char* name;
+  size_t calls_before, calls_after;
+  double milliseconds;
+};
+
+struct Compiled {
+  std::shared_ptr<const Executable> executable;
+  std::vector<PassReport> passes;
+  std::vector<FusionDecision> fusion;
+};
+
+/// Improves a graph of any shapes without changing a bit of its results: what holds for each binding of its symbols.
+ir::Graph optimize(const ir::Graph& graph);
+
+/// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... leaves passes out; HONE_DUMP=DIR writes the graph after
+/// each pass that changed it. Error kUnsupported for an op that nobody serves.
+Compiled compile(const ir::Graph& graph);
+
+/// Compiles a static graph and runs it once. `inputs` as ir::interpret takes them; they stay as they are.
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs);
+
+}  // namespace hone::compiler

@@ -1,0 +1,238 @@
+#include "hone/function/lowered.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hone/base/config.h"
+#include "hone/base/error.h"
+#include "hone/function/lowered_state.h"
+
+namespace hone {
+namespace {
+
+using compiler::Plan;
+using compiler::Storage;
+
+std::string size_text(double bytes) {
+  if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1024.0 * 1024) return fmt::format("{:.1f} KiB", bytes / 1024);
+  return fmt::format("{:.1f} MiB", bytes / 1024 / 1024);
+}
+
+std::string line_of(const Location& location) {
+  return location.known() ? fmt::format("{}:{}", location.file, location.line) : "";
+}
+
+struct LargeBuffer {
+  std::string op, type, line, layer;
+  size_t bytes = 0;
+  uint32_t first = 0, last = 0;
+};
+
+struct Memory {
+  size_t arena = 0, lower_bound = 0, weights = 0, state = 0, arguments = 0, results = 0, captures = 0;
+  size_t peak = 0, activations = 0, temporaries = 0;  // of the arena, at the step where most is alive
+  uint32_t peak_step = 0, steps = 0;
+  std::string peak_op, peak_line;
+  std::vector<LargeBuffer> largest;
+};
+
+// A value that outlives a tenth of the steps is kept for later (an activation), others are passed on.
+bool is_kept(const Storage& storage, size_t steps) {
+  return storage.last - storage.first > std::max<size_t>(steps / 10, 4);
+}
+
+void count_callers_memory(const Lowered::State& state, const ir::Graph& graph, Memory& memory) {
+  size_t variable = 0;
+  for (const ir::Input& input : graph.inputs()) {
+    const TensorType& type = graph.type(input.value);
+    const size_t bytes = static_cast<size_t>(type.shape.count()) * size_of(type.dtype);
+    if (input.kind == ir::InputKind::Argument) memory.arguments += bytes;
+    if (input.kind == ir::InputKind::Capture || input.kind == ir::InputKind::Constant) memory.captures += bytes;
+    if (input.kind == ir::InputKind::Variable)
+      (state.trace->variables[variable++].trainable() ? memory.weights : memory.state) += bytes;
+  }
+  for (size_t i = 0; i < state.trace->results; ++i) {
+    const TensorType& type = graph.type(graph.outputs()[i]);
+    memory.results += static_cast<size_t>(type.shape.count()) * size_of(type.dtype);
+  }
+}
+
+Memory memory_of(const Lowered::State& state) {
+  const Plan& plan = state.compiled->executable->plan();
+  Memory memory;
+  memory.arena = plan.arena_bytes, memory.lower_bound = plan.lower_bound;
+  memory.steps = static_cast<uint32_t>(plan.steps.size());
+  count_callers_memory(state, plan.graph, memory);
+  std::vector<size_t> alive(plan.steps.size() + 1);
+  const auto in_arena = [](const Storage& s) {
+    return s.kind == Storage::Arena && s.bytes > 0 && s.first != ir::kNone;
+  };
+  std::vector<int64_t> change(plan.steps.size() + 2);
+  for (const Storage& storage : plan.storages) {
+    if (!in_arena(storage)) continue;
+    change[storage.first] += static_cast<int64_t>(storage.bytes);
+    change[storage.last + 1] -= static_cast<int64_t>(storage.bytes);
+  }
+  int64_t now = 0;
+  for (uint32_t s = 0; s < plan.steps.size(); ++s) {
+    now += change[s];
+    if (static_cast<size_t>(now) > memory.peak) memory.peak = static_cast<size_t>(now), memory.peak_step = s;
+  }
+  if (!plan.steps.empty()) {
+    const ir::Node& node = plan.graph.nodes()[plan.steps[memory.peak_step].node];
+    memory.peak_op = node.op->name;
+    memory.peak_line = line_of(plan.graph.origin(node).location());
+  }
+  std::vector<uint32_t> written(plan.storages.size(), ir::kNone);  // the first value of a storage
+  for (ir::ValueId v = 0; v < plan.graph.values(); ++v) {
+    const uint32_t storage = plan.places[v].storage;
+    if (storage != ir::kNone && written[storage] == ir::kNone) written[storage] = v;
+  }
+  for (size_t i = 0; i < plan.storages.size(); ++i) {
+    const Storage& storage = plan.storages[i];
+    if (!in_arena(storage) || storage.first > memory.peak_step || storage.last < memory.peak_step) continue;
+    (is_kept(storage, plan.steps.size()) ? memory.activations : memory.temporaries) += storage.bytes;
+    if (written[i] == ir::kNone || plan.graph.producer(written[i]) == ir::kNone) continue;
+    const ir::Node& node = plan.graph.nodes()[plan.graph.producer(written[i])];
+    const ir::Origin& origin = plan.graph.origin(node);
+    memory.largest.push_back({std::string(node.op->name), to_string(plan.graph.type(written[i])),
+                              line_of(origin.location()), origin.layer, storage.bytes, storage.first, storage.last});
+  }
+  constexpr size_t kShown = 10;
+  std::ranges::stable_sort(memory.largest, std::greater(), &LargeBuffer::bytes);
+  if (memory.largest.size() > kShown) memory.largest.resize(kShown);
+  return memory;
+}
+
+struct OpCost {
+  int64_t calls = 0;
+  double flops = 0, bytes = 0;
+};
+
+std::map<std::string, OpCost> costs_of(const ir::Graph& graph) {
+  std::map<std::string, OpCost> costs;
+  for (const ir::Node& node : graph.nodes()) {
+    OpCost& cost = costs[std::string(node.op->name)];
+    ++cost.calls;
+    if (!node.op->cost || node.op->op_class == OpClass::View) continue;
+    SmallVector<const TensorType*, 8> inputs;
+    SmallVector<TensorType, 4> outputs;
+    for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(&graph.type(operand));
+    for (uint32_t i = 0; i < node.results; ++i) outputs.push_back(graph.type(node.first_result + i));
+    const Cost one = node.op->cost(node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+    cost.flops += one.flops, cost.bytes += one.bytes;
+  }
+  return costs;
+}
+
+void need_static(const Lowered::State& state, const char* what) {
+  if (state.compiled) return;
+  throw Error(Code::kFailedPrecondition, fmt::format("{} needs numbers for all extents", what),
+              "lower the function for a static Spec, {f32, {128, 28, 28, 1}}");
+}
+
+Config number(size_t value) { return Config(static_cast<int64_t>(value)); }
+
+}  // namespace
+
+std::string Lowered::ir() const { return state_->trace->graph.name; }
+
+std::string Lowered::memory() const {
+  need_static(*state_, "a memory report");
+  const Memory m = memory_of(*state_);
+  const auto text = [](size_t bytes) { return size_text(static_cast<double>(bytes)); };
+  std::string out = fmt::format(
+      "arena        {:>10}  (at least {}: {:.2f}x)\nweights      {:>10}\noptimizer    {:>10}  (with other state)\n"
+      "arguments    {:>10}\nresults      {:>10}\n",
+      text(m.arena), text(m.lower_bound),
+      m.lower_bound ? static_cast<double>(m.arena) / static_cast<double>(m.lower_bound) : 1.0, text(m.weights),
+      text(m.state), text(m.arguments), text(m.results));
+  if (m.captures) out += fmt::format("captures     {:>10}\n", text(m.captures));
+  out += fmt::format("peak of the arena at step {} of {}: {} {}\n  activations {}, temporaries {}\n", m.peak_step + 1,
+                     m.steps, m.peak_op, m.peak_line, text(m.activations), text(m.temporaries));
+  for (const LargeBuffer& b : m.largest) {
+    out += fmt::format("  {:>10}  {:<24}  steps {:>4} to {:<4}  {}{}{}{}{}\n", text(b.bytes), b.type, b.first + 1,
+                       b.last + 1, b.op, b.line.empty() ? "" : "  ", b.line, b.layer.empty() ? "" : "  ", b.layer);
+  }
+  return out;
+}
+
+std::string Lowered::cost() const {
+  need_static(*state_, "a cost report");
+  const std::map<std::string, OpCost> by_name = costs_of(state_->compiled->executable->graph());
+  std::vector<std::pair<std::string, OpCost>> costs(by_name.begin(), by_name.end());
+  std::ranges::stable_sort(costs, [](const auto& a, const auto& b) { return a.second.flops > b.second.flops; });
+  std::string out = fmt::format("{:<28} {:>6} {:>12} {:>12}\n", "op", "calls", "MFLOP", "MiB");
+  OpCost total;
+  for (const auto& [name, cost] : costs) {
+    out +=
+        fmt::format("{:<28} {:>6} {:>12.3f} {:>12.3f}\n", name, cost.calls, cost.flops / 1e6, cost.bytes / 1024 / 1024);
+    total.calls += cost.calls, total.flops += cost.flops, total.bytes += cost.bytes;
+  }
+  return out + fmt::format("{:<28} {:>6} {:>12.3f} {:>12.3f}\n", "total", total.calls, total.flops / 1e6,
+                           total.bytes / 1024 / 1024);
+}
+
+std::string Lowered::fusion() const {
+  need_static(*state_, "a fusion report");
+  std::string out;
+  for (const compiler::FusionDecision& d : state_->compiled->fusion) {
+    out += fmt::format("{}{}{}{}\n", d.what, d.bytes_saved > 0 ? ", saves " + size_text(d.bytes_saved) : "",
+                       d.location.known() ? "  " : "", line_of(d.location));
+  }
+  return out.empty() ? "no calls to gather\n" : out;
+}
+
+std::string Lowered::json() const {
+  Config document(Config::Table{{"schema_version", Config(1)},
+                                {"name", Config(state_->trace->graph.name)},
+                                {"calls", number(state_->trace->graph.nodes().size())}});
+  if (!state_->compiled) return to_json(document);
+  const Memory m = memory_of(*state_);
+  Config::Array largest;
+  for (const LargeBuffer& b : m.largest) {
+    largest.push_back(Config::Table{{"op", b.op},
+                                    {"type", b.type},
+                                    {"bytes", number(b.bytes)},
+                                    {"line", b.line},
+                                    {"layer", b.layer},
+                                    {"first_step", number(b.first)},
+                                    {"last_step", number(b.last)}});
+  }
+  document.set("memory", Config::Table{{"arena", number(m.arena)},
+                                       {"lower_bound", number(m.lower_bound)},
+                                       {"weights", number(m.weights)},
+                                       {"optimizer", number(m.state)},
+                                       {"arguments", number(m.arguments)},
+                                       {"results", number(m.results)},
+                                       {"captures", number(m.captures)},
+                                       {"activations", number(m.activations)},
+                                       {"temporaries", number(m.temporaries)},
+                                       {"largest", largest}});
+  Config::Table costs;
+  for (const auto& [name, cost] : costs_of(state_->compiled->executable->graph()))
+    costs.emplace_back(
+        name,
+        Config::Table{{"calls", Config(cost.calls)}, {"flops", Config(cost.flops)}, {"bytes", Config(cost.bytes)}});
+  document.set("cost", costs);
+  Config::Array fusion, passes;
+  for (const compiler::FusionDecision& d : state_->compiled->fusion)
+    fusion.push_back(Config::Table{{"what", d.what},
+                                   {"calls", Config(d.calls)},
+                                   {"bytes_saved", Config(d.bytes_saved)},
+                                   {"line", line_of(d.location)}});
+  for (const compiler::PassReport& p : state_->compiled->passes)
+    passes.push_back(Config::Table{{"name", Config(p.name)},
+                                   {"calls_before", number(p.calls_before)},
+                                   {"calls_after", number(p.calls_after)},
+                                   {"ms", Config(p.milliseconds)}});
+  document.set("fusion", fusion);
+  document.set("passes", passes);
+  document.set("steps", number(state_->compiled->executable->plan().steps.size()));
+  return to_json(document);
+}
+
+}  // namespace hone

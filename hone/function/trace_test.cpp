@@ -1,0 +1,340 @@
+// What may go wrong while a function is recorded, and how large it may be.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "hone/base/error.h"
+#include "hone/base/settings.h"
+#include "hone/function/function.h"
+#include "hone/function/tape.h"
+#include "hone/nn/core.h"
+#include "hone/nn/loss.h"
+#include "hone/ops/creation.h"
+#include "hone/ops/elementwise.h"
+#include "hone/ops/misc.h"
+#include "hone/ops/movement.h"
+#include "hone/ops/reduction.h"
+#include "hone/optim/optimizer.h"
+
+namespace hone {
+namespace {
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+const Tensor& x3() {
+  static const Tensor x = Tensor::of<float>({1, 2, 3});
+  return x;
+}
+
+TEST(Trace, HostSideEffectsAreFoundWithTheirLine) {
+  int calls = 0;
+  const auto f = function([&](Tensor x) { return x + static_cast<float>(++calls); });
+  settings.trace_twice = true;
+  const std::string message = message_of([&] { f(x3()); });
+  EXPECT_TRUE(has(message, "trace_test.cpp") && has(message, "the host changes something")) << message;
+  settings.trace_twice = false;
+  EXPECT_EQ(f(x3()).to_vector<float>()[0], 4);
+  EXPECT_EQ(f(x3()).to_vector<float>()[0], 4) << "host code runs when the function is recorded";
+  settings.trace_twice = true;
+}
+
+TEST(Trace, CapturedTensorsAreInputsNotConstants) {
+  const Tensor big = ones({64, 64});
+  const auto f = function([&](Tensor x) { return sum(big * x); });
+  EXPECT_EQ(f(ones({64, 64})).item<float>(), 4096);
+  const Lowered lowered = f.lower(Spec{f32, {64, 64}});
+  EXPECT_TRUE(has(lowered.memory(), "captures       16.0 KiB")) << lowered.memory();
+}
+
+TEST(Trace, LeakedValuesAreCaughtWithTheirLine) {
+  Tensor leaked;
+  const auto f = function([&](Tensor x) {
+    leaked = x * 2;
+    return leaked;
+  });
+  f(x3());
+  const std::string read = message_of([&] { (void)leaked.to_vector<float>(); });
+  EXPECT_TRUE(has(read, "outside its trace") && has(read, "trace_test.cpp")) << read;
+  EXPECT_TRUE(has(message_of([&] { (void)(leaked + 1); }), "outside its trace"));
+  const auto g = function([&](Tensor x) { return x + leaked; });
+  EXPECT_TRUE(has(message_of([&] { g(x3()); }), "outside its trace"));
+}
+
+TEST(Trace, ErrorsWhileRecordingLeaveNothingBehind) {
+  const Variable v(x3());
+  bool fails = true;
+  const auto f = function([&](Tensor x) {
+    v.assign(x);
+    if (fails) throw std::runtime_error("by the program");
+    return x + 1;
+  });
+  EXPECT_THROW(f(zeros({3})), std::runtime_error);
+  EXPECT_FALSE(has_interpreters());
+  EXPECT_EQ(v.value().to_vector<float>(), x3().to_vector<float>()) << "the variable is as it was";
+  EXPECT_EQ(f.trace_count(), 0);
+  fails = false;
+  EXPECT_EQ(f(zeros({3})).to_vector<float>(), (std::vector<float>{1, 1, 1}));
+  EXPECT_EQ(v.value().to_vector<float>(), (std::vector<float>{0, 0, 0}));
+}
+
+TEST(Trace, ShapeErrorsNameTheLineInsideNestedFunctions) {
+  const auto inner = function([](Tensor a, Tensor b) { return a + b; });
+  const auto outer = function([&](Tensor a) { return inner(a, zeros({4})); });
+  const std::string message = message_of([&] { outer(x3()); });
+  EXPECT_TRUE(has(message, "shape mismatch in add") && has(message, "trace_test.cpp")) << message;
+}
+
+TEST(Trace, NestedFunctionsArePartOfTheOuterOne) {
+  const auto inner = function([](Tensor a) { return tanh(a) * 2; });
+  const auto outer = function([&](Tensor a) { return inner(inner(a)) + 1; });
+  EXPECT_EQ(outer(x3()).to_vector<float>(), (tanh(tanh(x3()) * 2) * 2 + 1).to_vector<float>());
+  EXPECT_EQ(inner.trace_count(), 0);
+  EXPECT_EQ(outer.trace_count(), 1);
+}
+
+TEST(Trace, EndlessRecursionIsAnError) {
+  std::function<Tensor(Tensor)> self;
+  const auto f = function([&](Tensor x) { return self(x) + 1; });
+  self = [&](Tensor x) { return f(x); };
+  EXPECT_TRUE(has(message_of([&] { f(x3()); }), "calls itself without end"));
+  EXPECT_FALSE(has_interpreters());
+}
+
+TEST(Trace, VariablesAreMadeInTheFirstRecordingOnly) {
+  std::vector<Variable> made;
+  const auto once = function([&](Tensor x) {
+    if (made.empty()) made.emplace_back(zeros({3}) + 5);
+    made[0].assign_add(x);
+    return made[0].value();
+  });
+  EXPECT_EQ(once(x3()).to_vector<float>(), (std::vector<float>{6, 7, 8}));
+  EXPECT_EQ(once(x3()).to_vector<float>(), (std::vector<float>{7, 9, 11}));
+  settings.trace_twice = false;
+  const auto always = function([](Tensor x) { return Variable(x * 0).value() + x; });
+  EXPECT_TRUE(has(message_of([&] { always(x3()); }), "depends on an argument"));
+  const auto fresh = function([](Tensor x) { return Variable(zeros({3})).value() + x; });
+  fresh(x3());
+  EXPECT_TRUE(has(message_of([&] { fresh(cast(x3(), f64)); }), "in a later recording"));
+  settings.trace_twice = true;
+}
+
+TEST(Trace, LayersAndOptimizersAreMadeInTheFirstRecording) {
+  const nn::Layer dense = nn::Dense(2);
+  const optim::Adam adam;
+  const nn::MeanSquaredError loss_fn;
+  const auto step = function([&](Tensor x, Tensor y) {
+    GradientTape tape;
+    const Tensor loss = loss_fn(y, dense(x));
+    const std::vector<Variable> variables = dense.trainable_variables();
+    adam.apply_gradients(tape.gradient(loss, variables), variables);
+    return loss;
+  });
+  float before = 1e9F;
+  for (int i = 0; i < 5; ++i) {
+    const float loss = step(ones({4, 3}), zeros({4, 2})).item<float>();
+    EXPECT_LT(loss, before);
+    before = loss;
+  }
+  EXPECT_EQ(step.trace_count(), 1);
+  EXPECT_EQ(adam.iterations().value().item<int64_t>(), 5);
+}
+
+TEST(Trace, FullBatchAndLastBatchAreTwoTraces) {
+  const auto step = function([](Tensor x, Tensor y) { return mean(x * x) + sum(cast(y, f32)); });
+  for (const int64_t n : {128, 128, 96, 128, 32, 31}) {
+    const Tensor x = ones({n, 4}) * 0.3F, y = ones({n}, i64);
+    EXPECT_EQ(step(x, y).item<float>(), (mean(x * x) + sum(cast(y, f32))).item<float>());
+  }
+  EXPECT_EQ(step.trace_count(), 2) << step.explain_retraces();
+  EXPECT_TRUE(has(step.explain_retraces(), "axis 0 is 96, before 128")) << step.explain_retraces();
+  step.expect_no_retrace();
+  step(ones({7, 4}), ones({7}, i64));
+  const std::string message = message_of([&] { step(ones({7, 4}, f64), ones({7}, i64)); });
+  EXPECT_TRUE(has(message, "expect_no_retrace") && has(message, "argument 0 is f64[7,4]")) << message;
+}
+
+TEST(Trace, InputSignatureBoundsTheKinds) {
+  const auto f = function([](Tensor x) { return sum(x, {0}); },
+                          {.input_signature = std::vector<Spec>{{f32, {Dim("trace_test_batch"), 3}}}});
+  for (const int64_t n : {1, 2, 5}) EXPECT_EQ(f(ones({n, 3})).to_vector<float>()[0], static_cast<float>(n));
+  EXPECT_EQ(f.trace_count(), 1);
+  const std::string message = message_of([&] { f(ones({2, 4})); });
+  EXPECT_TRUE(has(message, "f32[trace_test_batch,3]") && has(message, "f32[2,4]")) << message;
+}
+
+TEST(Trace, WhatNeedsNumbersIsRecordedForEachShape) {
+  const auto f = function([](Tensor x) { return x * static_cast<float>(x.dim(0)); });
+  for (const int64_t n : {2, 3, 4}) EXPECT_EQ(f(ones({n})).to_vector<float>()[0], static_cast<float>(n));
+  EXPECT_EQ(f.trace_count(), 3);
+  EXPECT_TRUE(has(f.explain_retraces(), "symbolic extents do not serve")) << f.explain_retraces();
+}
+
+TEST(Trace, KeepsAtMostItsBound) {
+  const auto f = function([](Tensor x) { return x + 1; }, {.reduce_retracing = false, .max_traces = 4});
+  for (int64_t n = 1; n <= 20; ++n) f(ones({n}));
+  EXPECT_EQ(f.trace_count(), 20);
+  f(ones({20}));
+  EXPECT_EQ(f.trace_count(), 20) << "the latest is kept";
+  f(ones({1}));
+  EXPECT_EQ(f.trace_count(), 21) << "the oldest is not";
+  f.clear();
+  f(ones({1}));
+  EXPECT_EQ(f.trace_count(), 22);
+}
+
+TEST(Trace, ChecksAndPrintsRunInOrderEachTime) {
+  std::vector<float> seen;
+  const int64_t note = register_host_function(
+      [&](std::span<const Tensor> in) {
+        seen.push_back(in[0].item<float>());
+        return in[0];
+      },
+      {f32, {}});
+  const auto f = function([&](Tensor x) {
+    const Tensor total = sum(x);
+    host_callback(note, std::array{total});
+    check(total > 0, "the total is positive");
+    host_callback(note, std::array{total * 2});
+    return x;
+  });
+  f(x3());
+  f(x3());
+  EXPECT_EQ(seen, (std::vector<float>{6, 12, 6, 12}));
+  const std::string message = message_of([&] { f(-x3()); });
+  EXPECT_TRUE(has(message, "the total is positive") && has(message, "trace_test.cpp")) << message;
+  EXPECT_EQ(seen.size(), 5U) << "what stands after a failed check does not run";
+}
+
+TEST(Trace, AFailedCheckLeavesVariablesThatAreAssignedAfterIt) {
+  const Variable v(ones({3}));
+  const auto f = function([&](Tensor x) {
+    check(sum(x) > 0, "positive");
+    v.assign_add(x);
+    return v.value();
+  });
+  f(x3());
+  EXPECT_NE(message_of([&] { f(-x3()); }), "no error");
+  EXPECT_EQ(v.value().to_vector<float>(), (std::vector<float>{2, 3, 4}));
+}
+
+TEST(Trace, AHandleToAVariablesValueKeepsTheOldElements) {
+  const Variable v(zeros({1000}));
+  const auto f = function([&](Tensor x) { v.assign_add(x); });
+  f(ones({1000}));
+  const Tensor held = v.value();
+  f(ones({1000}));
+  EXPECT_EQ(held.to_vector<float>()[999], 1);
+  EXPECT_EQ(v.value().to_vector<float>()[999], 2);
+}
+
+TEST(Trace, TwoHundredResultsAndTwelveAxes) {
+  const auto f = function([](Tensor x) {
+    std::vector<Tensor> results;
+    for (int i = 0; i < 200; ++i) results.push_back(x * static_cast<float>(i));
+    return results;
+  });
+  const std::vector<Tensor> results = f(x3());
+  ASSERT_EQ(results.size(), 200U);
+  EXPECT_EQ(results[199].to_vector<float>()[2], 597);
+  const Shape high{1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 3};
+  const auto g = function([](Tensor x) { return sum(tanh(x) + x, {1, 3, 11}); });
+  const Tensor x = random::normal(random::state(1), high).second;
+  EXPECT_EQ(g(x).to_vector<float>(), sum(tanh(x) + x, {1, 3, 11}).to_vector<float>());
+}
+
+TEST(Trace, AHundredThousandCalls) {
+  const auto f = function([](Tensor x) {
+    Tensor y = x;
+    for (int i = 0; i < 50000; ++i) y = (y + x) * 0.5F;
+    return y;
+  });
+  EXPECT_EQ(f(x3()).to_vector<float>(), x3().to_vector<float>());
+}
+
+TEST(Trace, ServesManyThreads) {
+  const auto f = function([](Tensor x) { return tanh(x) * x + 1; });
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const Tensor x = ones({static_cast<int64_t>(1 + (t + i) % 5)}) * static_cast<float>(t);
+        if (f(x).to_vector<float>() != (tanh(x) * x + 1).to_vector<float>()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(f.trace_count(), 3);
+}
+
+TEST(Trace, CallsThatAssignRunOneAfterTheOther) {
+  const Variable count(Tensor(0.0F));
+  const auto f = function([&](Tensor x) {
+    count.assign_add(x);
+    return count.value();
+  });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) f(Tensor(1.0F));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count.value().item<float>(), 400);
+}
+
+TEST(Trace, RunsEagerlyOnRequest) {
+  int calls = 0;
+  const auto f = function([&](Tensor x) {
+    ++calls;
+    return x + x.item<float>();
+  });
+  run_functions_eagerly(true);
+  EXPECT_EQ(f(Tensor(2.0F)).item<float>(), 4);
+  EXPECT_EQ(f(Tensor(3.0F)).item<float>(), 6);
+  run_functions_eagerly(false);
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(f.trace_count(), 0);
+}
+
+TEST(Trace, GradientsOfAFunctionFromOutside) {
+  const auto f = function([](Tensor x) { return sum(tanh(x) * x); });
+  f(x3());
+  GradientTape tape;
+  tape.watch(x3());
+  const Tensor gradient = tape.gradient(f(x3()), x3());
+  ASSERT_TRUE(gradient.defined());
+  GradientTape other;
+  other.watch(x3());
+  EXPECT_EQ(gradient.to_vector<float>(), other.gradient(sum(tanh(x3()) * x3()), x3()).to_vector<float>());
+}
+
+TEST(Trace, CheapBodiesAreNamed) {
+  const auto f = function([](Tensor x) { return x + 1; });
+  f(x3());
+  EXPECT_TRUE(has(f.explain(), "cheaper than its call")) << f.explain();
+}
+
+TEST(Trace, MemoryStaysFlatOverShapesAndCalls) {
+  const auto f = function([](Tensor x) { return sum(tanh(x) + x * 2); });
+  const auto run = [&](int64_t n) { (void)f(ones({n})).item<float>(); };
+  for (int64_t n = 1; n <= 100; ++n) run(n);
+  const size_t before = memory_stats().in_use;
+  for (int64_t n = 101; n <= 500; ++n) run(n);
+  EXPECT_LT(memory_stats().in_use, before + (size_t{1} << 20));
+  EXPECT_LE(f.trace_count(), 4) << f.explain_retraces();
+}
+
+}  // namespace
+}  // namespace hone
