@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 
 #include "hone/base/error.h"
+#include "hone/base/file.h"
 #include "hone/base/settings.h"
+#include "hone/compiler/stablehlo.h"
 #include "hone/device/device.h"
 #include "hone/tensor/interpreter.h"
 
@@ -19,6 +22,7 @@ class Pipeline {
   explicit Pipeline(ir::Graph graph) : graph_(std::move(graph)) {
     const char* text = std::getenv("HONE_PASSES");
     skipped_ = text ? text : "";
+    dump("begin");
   }
 
   template <class Pass>
@@ -32,6 +36,7 @@ class Pipeline {
     ir::verify(graph_, name);
 #endif
     reports.push_back({name, before, graph_.nodes().size(), spent.count()});
+    dump(name);
   }
   ir::Graph take() { return std::move(graph_); }
   std::vector<PassReport> reports;
@@ -45,8 +50,22 @@ class Pipeline {
     return false;
   }
 
+  // HONE_DUMP: the text after each pass that changed something, NAME-NN-pass.mlir.
+  void dump(const char* pass) {
+    static const char* const directory = std::getenv("HONE_DUMP");
+    if (!directory || !*directory) return;
+    const uint64_t now = graph_.fingerprint();
+    if (std::exchange(dumped_, now) == now && steps_ > 0) return void(++steps_);
+    static std::atomic<int> serial{0};
+    if (steps_ == 0) number_ = serial++;
+    write_file_atomic(fmt::format("{}/{:03}-{}-{:02}-{}.mlir", directory, number_, graph_.name, steps_++, pass),
+                      to_text(graph_));
+  }
+
   ir::Graph graph_;
   std::string skipped_;
+  uint64_t dumped_ = 0;
+  int number_ = 0, steps_ = 0;
 };
 
 }  // namespace
@@ -102,6 +121,26 @@ Compiled compile(const ir::Graph& graph) {
          .fix = "use a smaller batch, or raise the limit; lower(...).memory() shows the largest buffers"});
   }
   return lean;
+}
+
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs) {
+  const Compiled compiled = compile(optimize(graph));
+  const ir::Graph& program = compiled.executable->graph();
+  std::vector<Tensor> given, outputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor dense = inputs[i].dense();
+    given.push_back(dense);
+    if (program.inputs()[i].new_value == ir::kNone) continue;
+    given.back() = Tensor::empty(dense.type());  // the run overwrites it
+    dense.copy_to(given.back().mutable_bytes());
+  }
+  for (size_t i = 0; i < program.outputs().size(); ++i) {
+    const OutputPlace& place = compiled.executable->outputs()[i];
+    outputs.push_back(place.kind == OutputPlace::Donated ? given[place.index]
+                                                         : Tensor::empty(program.type(program.outputs()[i])));
+  }
+  compiled.executable->run(given, outputs);
+  return outputs;
 }
 
 }  // namespace hone::compiler

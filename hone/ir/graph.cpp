@@ -259,6 +259,24 @@ Graph Rewriter::finish() {
   return graph;
 }
 
+Graph prune(const Graph& graph) {
+  std::vector<bool> read(graph.values());
+  for (const ValueId output : graph.outputs()) read[output] = true;
+  std::vector<bool> kept(graph.nodes().size());
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    const Node& node = graph.nodes()[i];
+    kept[i] = has_effect(node);
+    for (uint32_t r = 0; r < node.results; ++r) kept[i] = kept[i] || read[node.first_result + r];
+    if (!kept[i]) continue;
+    for (const ValueId operand : graph.operands(node)) read[operand] = true;
+  }
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) rewriter.copy(graph.nodes()[i]);
+  }
+  return rewriter.finish();
+}
+
 namespace {
 
 // Puts numbers for symbols into a copy of attributes.

@@ -172,6 +172,9 @@ class Rewriter {
   std::vector<ValueId> map_;
 };
 
+/// The graph without nodes that no output and no effect needs. Inputs stay, and come first.
+Graph prune(const Graph& graph);
+
 /// The graph with each symbolic dimension replaced by a number, `lookup(name)`; types are inferred anew.
 Graph bind(const Graph& graph, const std::function<int64_t(std::string_view)>& lookup);
 

@@ -263,6 +263,24 @@ struct AdamAttrs {
   }
 };
 
+/// Programs over the operands behind the selector, with results of the same types.
+struct BranchAttrs {
+  Regions branches;
+  template <class V>
+  void visit(V& v) {
+    v.field("branches", branches);
+  }
+};
+
+/// A condition and a body, programs over the carried values.
+struct LoopAttrs {
+  Regions regions;
+  template <class V>
+  void visit(V& v) {
+    v.field("regions", regions);
+  }
+};
+
 /// A program in place of a call: one region, whose inputs are the operands.
 struct FusionAttrs {
   Regions body;
