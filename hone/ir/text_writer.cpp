@@ -47,7 +47,7 @@ std::string array_text(const Ints& values) {
   return values.empty() ? "array<i64>" : fmt::format("array<i64: {}>", fmt::join(values.begin(), values.end(), ", "));
 }
 
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -65,8 +65,8 @@ std::string Writer::location() const {
   if (!options_.locations || !node_ || frames_.empty()) return {};
   const Origin& origin = graph().origin(*node_);
   const Location line = origin.location();
-  std::string place = line.known() ? fmt::format("{}:{}:0", quoted(line.file), line.line) : "unknown";
-  if (!origin.layer.empty()) place = fmt::format("{}({})", quoted(origin.layer), line.known() ? place : "unknown");
+  std::string place = line.known() ? fmt::format("{}:{}:0", quoted_text(line.file), line.line) : "unknown";
+  if (!origin.layer.empty()) place = fmt::format("{}({})", quoted_text(origin.layer), line.known() ? place : "unknown");
   return " loc(" + place + ")";
 }
 
@@ -305,12 +305,12 @@ class Writer::FieldWriter final : public AttrVisitor {
   void field(const char* name, bool& value) override { add(name, value ? "true" : "false"); }
   void field(const char* name, DType& value) override { add(name, dtype_text(value)); }
   void field(const char* name, Shape& value) override {
-    add(name, value.is_static() ? list_text(value.numbers()) : quoted(to_string(value)));
+    add(name, value.is_static() ? list_text(value.numbers()) : quoted_text(to_string(value)));
     TensorType type{f32, value};
     writer_.symbols_of(type);
   }
   void field(const char* name, Ints& value) override { add(name, list_text(value)); }
-  void field(const char* name, std::string& value) override { add(name, quoted(value)); }
+  void field(const char* name, std::string& value) override { add(name, quoted_text(value)); }
   void field(const char* name, Regions& value) override {
     std::vector<std::string> symbols;
     for (const auto& region : value)
@@ -375,11 +375,11 @@ std::string Writer::function_text(const std::string& symbol, const Graph& graph,
     const TensorType& type = graph.type(input.value);
     frame.names[input.value] = fresh_argument();
     std::vector<std::string> notes;
-    if (!input.name.empty()) notes.push_back("hone.name = " + quoted(input.name));
+    if (!input.name.empty()) notes.push_back("hone.name = " + quoted_text(input.name));
     if (input.kind == InputKind::Capture) notes.emplace_back("hone.kind = \"capture\"");
     if (input.kind == InputKind::Variable) notes.emplace_back("hone.kind = \"variable\"");
     if (input.new_value != kNone) notes.push_back(fmt::format("hone.new_value = {}", input.new_value));
-    if (!type.shape.is_static()) notes.push_back("hone.shape = " + quoted(to_string(type.shape)));
+    if (!type.shape.is_static()) notes.push_back("hone.shape = " + quoted_text(to_string(type.shape)));
     arguments.push_back(frame.names[input.value] + ": " + type_text(type) +
                         (notes.empty() ? "" : " {" + joined(notes) + "}"));
   }

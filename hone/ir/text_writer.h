@@ -22,7 +22,7 @@ std::string dtype_text(DType dtype);
 std::string array_text(const Ints& values);
 /// "[1, 2]"
 std::string list_text(const Ints& values);
-std::string quoted(std::string_view text);
+std::string quoted_text(std::string_view text);
 
 class Writer {
  public:
