@@ -12,7 +12,8 @@ namespace hone::nn {
 /// slots are Variables that the graphs update; nothing is read by the host.
 class Steps {
  public:
-  Steps(Layer layer, const CompileOptions& compile);
+  /// `inference`: what gives outputs without training, if not the layer.
+  Steps(Layer layer, const CompileOptions& compile, std::function<Tensor(const Tensor&)> inference = {});
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
@@ -36,6 +37,7 @@ class Steps {
 
   Layer layer_;
   const CompileOptions& compile_;
+  std::function<Tensor(const Tensor&)> inference_;
   metrics::Mean loss_mean_{{.name = "loss"}};
   bool seen_ = false;               // the layers have their variables
   int64_t classes_ = -1;             // last extent of the output
