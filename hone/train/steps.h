@@ -40,7 +40,7 @@ class Steps {
   std::function<Tensor(const Tensor&)> inference_;
   metrics::Mean loss_mean_{{.name = "loss"}};
   bool seen_ = false;               // the layers have their variables
-  int64_t classes_ = -1;             // last extent of the output
+  int64_t classes_ = -1;            // last extent of the output
   std::vector<const void*> built_;  // trainable variables that have their slots
   std::function<void(const std::vector<Batch>&, uint64_t)> train_;
   std::function<void(const Batch&, uint64_t)> test_;
