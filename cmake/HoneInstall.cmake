@@ -47,7 +47,7 @@ set(HONE_INTERNAL_HEADERS
     "/hone/math/(bits|composites|contraction|convert|erf|exp_log|functors|half|kernels|level|nn[a-z_]*)\\.h$"
     "/hone/math/(power|reduce[a-z_]*|scalar|tile|trigonometry|vec|x86)\\.h$"
     "/hone/nn/(registry|targets)\\.h$"
-    "/hone/ops/(batch|combine|conv_geometry|dot_axes|family|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"
+    "/hone/ops/(batch|combine|conv_geometry|conv_rules|dot_axes|family|frozen|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"
     "/hone/optim/clipping\\.h$"
     "/hone/tensor/half\\.h$"
     "/hone/train/(model_state|sequential|steps)\\.h$")

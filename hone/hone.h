@@ -34,6 +34,7 @@
 #include "hone/ops/reduction.h"
 #include "hone/ops/sorting.h"
 #include "hone/train/applications/applications.h"
+#include "hone/train/freeze.h"
 #include "hone/train/history_plot.h"
 #include "hone/train/model.h"
 #include "hone/train/run_report.h"

@@ -60,13 +60,16 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto json = std::make_shared<bool>(false);
   CLI::App* verb = app.add_subcommand(
       "bench",
-      "time a workload: ops (small operations), dispatch (calls of functions), w1 to w6 (networks), w7 (kernels)");
-  verb->add_option("SUITE", options->suite, "ops, dispatch, w1, w2, w3, w4, w5, w6 or w7")
+      "time a workload: ops (small operations), dispatch (calls of functions), w1 to w6 (networks), w4l and r50 (large "
+      "networks, inference), w7 (kernels)");
+  verb->add_option("SUITE", options->suite, "ops, dispatch, w1, w2, w3, w4, w4l, w5, w6, w7 or r50")
       ->required()
-      ->check(CLI::IsMember({"ops", "dispatch", "w1", "w2", "w3", "w4", "w5", "w6", "w7"}));
-  verb->add_option("--mode", options->mode, "eager, or graph: steps of w1 to w6 as a function()")
+      ->check(CLI::IsMember({"ops", "dispatch", "w1", "w2", "w3", "w4", "w4l", "w5", "w6", "w7", "r50"}));
+  verb->add_option("--mode", options->mode,
+                   "eager, or graph: training steps as a function(), inference by a frozen model")
       ->capture_default_str()
       ->check(CLI::IsMember({"eager", "graph"}));
+  verb->add_flag("--no-freeze", options->unfrozen, "mode graph: infer by the model as it is");
   verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
   verb->add_option("--threads", options->threads, "threads and CPUs to use")
       ->capture_default_str()

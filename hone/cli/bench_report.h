@@ -14,6 +14,7 @@ struct BenchOptions {
   std::string suite;
   std::string mode = "eager";
   std::string dtype = "f32";
+  bool unfrozen = false;  ///< mode graph: inference by the model as it is
   int threads = 2;
   std::string only;
   double seconds = 4;
@@ -44,7 +45,7 @@ void bench_ops(BenchReport& report);
 void bench_kernels(BenchReport& report);
 /// What calling and recording functions costs.
 void bench_dispatch(BenchReport& report);
-/// w1 to w6.
+/// w1 to w6, w4l, r50.
 void bench_network(const std::string& suite, BenchReport& report);
 
 }  // namespace hone::cli

@@ -65,11 +65,18 @@ void train(BenchReport& report, const std::string& name, const nn::Layer& model,
 
 void infer(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x) {
   if (!report.wants(name)) return;
-  const auto forward = function([&](const Tensor& images) { return model(images); },
-                                {.name = name, .run_eagerly = report.options().mode == "eager"});
+  const bool eager = report.options().mode == "eager";
+  if (eager || report.options().unfrozen) {
+    const auto forward =
+        function([&](const Tensor& images) { return model(images); }, {.name = name, .run_eagerly = eager});
+    const auto step = [&] { (void)forward(x).raw(); };
+    const double share = library_share(step);
+    return report.time(name, step, {{"library_share", share}});
+  }
+  const nn::FrozenModel forward = nn::freeze(model, {.sample = x});
   const auto step = [&] { (void)forward(x).raw(); };
   const double share = library_share(step);
-  report.time(name, step, {{"library_share", share}});
+  report.time(name, step, {{"library_share", share}, {"frozen_difference", forward.summary().relative_difference}});
 }
 
 void bench_w5(BenchReport& report) {
@@ -98,6 +105,10 @@ void bench_network(const std::string& suite, BenchReport& report) {
     for (const int64_t b : {1, 8})
       infer(report, "w4.infer.b" + std::to_string(b), apps::mobilenet_v1({.alpha = 0.5}),
             random_normal({b, 128, 128, 3}));
+  } else if (suite == "w4l") {
+    infer(report, "w4l.infer.b1", apps::mobilenet_v1(), random_normal({1, 224, 224, 3}));
+  } else if (suite == "r50") {
+    infer(report, "r50.infer.b1", apps::resnet50(), random_normal({1, 224, 224, 3}));
   } else if (suite == "w5") {
     bench_w5(report);
   } else {

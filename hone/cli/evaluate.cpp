@@ -4,6 +4,7 @@
 
 #include "hone/base/interrupt.h"
 #include "hone/base/probe.h"
+#include "hone/cli/frozen.h"
 #include "hone/cli/image_data.h"
 #include "hone/cli/output.h"
 #include "hone/cli/run_file.h"
@@ -14,8 +15,14 @@ namespace {
 
 struct Arguments {
   std::string model, data;
-  bool json = false;
+  bool json = false, verbose = false, no_freeze = false;
 };
+
+// The first batch.
+Tensor sample_of(const nn::DataSource& data) {
+  std::vector<Tensor> batch;
+  return data.open()(batch) && !batch.empty() ? batch[0] : Tensor();
+}
 
 int evaluate(const Arguments& arguments) {
   const InterruptGuard guard;
@@ -36,7 +43,12 @@ int evaluate(const Arguments& arguments) {
   const Images images = read_images(*files);
   const double rescale = options.rescale_given ? options.rescale : model->preprocessing().rescale;
   const int64_t begin = probe::now_ns();
-  const nn::Logs logs = model->evaluate(batched(images, {.batch_size = options.batch_size, .rescale = rescale}));
+  const nn::DataSource data = batched(images, {.batch_size = options.batch_size, .rescale = rescale});
+  std::optional<nn::FrozenModel> fast;
+  if (!arguments.no_freeze) fast = frozen(*model, sample_of(data), arguments.verbose);
+  nn::EvaluateOptions how;
+  if (fast) how.inference = *fast;
+  const nn::Logs logs = model->evaluate(data, how);
   if (interrupted()) {
     note("interrupted");
     return 128 + interrupt_signal();
@@ -48,6 +60,7 @@ int evaluate(const Arguments& arguments) {
     out.emplace_back("images", images.size());
     out.emplace_back("seconds", seconds);
     out.emplace_back("model", arguments.model);
+    if (fast) out.emplace_back("frozen", frozen_json(*fast));
     print_json(std::move(out));
     return kOk;
   }
@@ -71,6 +84,10 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("FILE.toml");
   verb->add_flag("--json", arguments->json, "Print one JSON object");
+  verb->add_flag("-v,--verbose", arguments->verbose, "Say on stderr how the model was frozen");
+  verb->add_flag("--no-freeze", arguments->no_freeze,
+                 "Run the model as it was trained; else batch norm is folded and calls are fused, within a bound that "
+                 "is checked on the first batch");
   verb->footer(
       "Defaults: batch_size = 32; rescale as in training.\n\nExamples:\n  hone evaluate fashion.hone --data "
       "examples/fashion.toml\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hone/cli/frozen.h"
 #include "hone/cli/output.h"
 #include "hone/cli/verbs.h"
 #include "hone/formats/npy.h"
@@ -24,7 +25,7 @@ struct Arguments {
   std::string model;
   std::vector<std::string> images;
   int64_t top = 1;
-  bool json = false;
+  bool json = false, verbose = false, no_freeze = false;
 };
 
 struct Prediction {
@@ -135,7 +136,7 @@ void add_predictions(const nn::Model& model, const Tensor& classes, const std::s
   }
 }
 
-void print_predictions(const std::vector<Prediction>& predictions, const Arguments& arguments) {
+void print_predictions(const std::vector<Prediction>& predictions, const Arguments& arguments, Config::Table extra) {
   if (arguments.json) {
     Config::Array items;
     for (const Prediction& p : predictions) {
@@ -144,7 +145,8 @@ void print_predictions(const std::vector<Prediction>& predictions, const Argumen
       if (arguments.top > 1) item.emplace_back("rank", p.rank);
       items.emplace_back(std::move(item));
     }
-    return print_json({{"predictions", std::move(items)}});
+    extra.insert(extra.begin(), {"predictions", std::move(items)});
+    return print_json(std::move(extra));
   }
   std::vector<std::vector<std::string>> rows{{"file", "class", "name", "probability"}};
   for (const Prediction& p : predictions)
@@ -153,7 +155,8 @@ void print_predictions(const std::vector<Prediction>& predictions, const Argumen
 }
 
 // Models that do not classify: their numbers.
-void print_outputs(const std::vector<std::pair<std::string, Tensor>>& outputs, const Arguments& arguments) {
+void print_outputs(const std::vector<std::pair<std::string, Tensor>>& outputs, const Arguments& arguments,
+                   Config::Table extra) {
   Config::Array items;
   for (const auto& [file, output] : outputs) {
     Config::Array values;
@@ -161,7 +164,10 @@ void print_outputs(const std::vector<std::pair<std::string, Tensor>>& outputs, c
     for (const float value : flat.data<float>()) values.emplace_back(static_cast<double>(value));
     items.emplace_back(Config::Table{{"file", file}, {"output", std::move(values)}});
   }
-  if (arguments.json) return print_json({{"outputs", std::move(items)}});
+  if (arguments.json) {
+    extra.insert(extra.begin(), {"outputs", std::move(items)});
+    return print_json(std::move(extra));
+  }
   for (const Config& item : items) print(item.find("file")->as_string() + "  " + to_json(*item.find("output")));
 }
 
@@ -170,19 +176,24 @@ int predict(const Arguments& arguments) {
   reading_input([&] { model = nn::Model::load(arguments.model); });
   std::vector<Prediction> predictions;
   std::vector<std::pair<std::string, Tensor>> outputs;
+  std::optional<nn::FrozenModel> fast;
+  bool freezes = !arguments.no_freeze;
   for (const std::string& path : arguments.images) {
     Tensor x;
     reading_input([&] { x = preprocess(read_images(path), *model, path); });
-    const Tensor output = model->predict(x);
+    if (std::exchange(freezes, false)) fast = frozen(*model, x, arguments.verbose);
+    const Tensor output = fast ? fast->predict(x) : model->predict(x);
     if (const auto classes = probabilities(*model, output))
       add_predictions(*model, *classes, path, arguments.top, predictions);
     else
       outputs.emplace_back(path, output);
   }
+  Config::Table extra;
+  if (fast) extra.emplace_back("frozen", frozen_json(*fast));
   if (outputs.empty())
-    print_predictions(predictions, arguments);
+    print_predictions(predictions, arguments, std::move(extra));
   else
-    print_outputs(outputs, arguments);
+    print_outputs(outputs, arguments, std::move(extra));
   return kOk;
 }
 
@@ -204,6 +215,10 @@ void add_predict(CLI::App& app, int& exit_code) {
   verb->add_flag(
       "--json", arguments->json,
       "Print one JSON object: {\"predictions\": [{\"class_index\", \"class_name\", \"probability\", \"file\"}]}");
+  verb->add_flag("-v,--verbose", arguments->verbose, "Say on stderr how the model was frozen");
+  verb->add_flag("--no-freeze", arguments->no_freeze,
+                 "Run the model as it was trained; else batch norm is folded and calls are fused, within a bound that "
+                 "is checked on the first image");
   verb->footer(
       "The model's file says how to preprocess: rescale, channels (grey to RGB and back), size.\n\nExamples:\n"
       "  hone predict fashion.hone shoe.png\n  hone predict fashion.hone *.png --top 3\n  hone predict fashion.hone "

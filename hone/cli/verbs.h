@@ -10,6 +10,7 @@ namespace hone::cli {
 void add_train(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
+void add_inspect(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);

@@ -88,6 +88,8 @@ class Executable::Instance {
   Tensor make_tensor(const Place& place, const TensorType& type) {
     const Storage& storage = plan_.storages[place.storage];
     if (storage.kind == Storage::Constant) {
+      if (place.layout.dense && storage.tensor.type() == type && place.offset == storage.tensor.impl()->offset)
+        return storage.tensor;  // with its identity: a library keeps what it made of a weight
       if (place.layout.dense) return storage.tensor.alias(type, place.offset - storage.tensor.impl()->offset);
       return tensor_at(storage.tensor.impl()->buffer, type, place.offset, place.layout);
     }

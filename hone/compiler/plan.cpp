@@ -196,11 +196,20 @@ class InPlace {
     for (uint32_t i = 0; i < node.results; ++i) {
       const uint32_t result = plan_.places[node.first_result + i].storage;
       if (donated_[result] != kNone && take_donated(s, node, i, donated_[result])) continue;
+      if (i == 0 && step.kernel->accumulates >= 0) add_to(s, node, static_cast<size_t>(step.kernel->accumulates));
       if (!step.kernel->in_place) continue;
       for (const ir::ValueId operand : plan_.graph.operands(node)) {
         if (take(s, node.first_result + i, operand)) break;
       }
     }
+  }
+
+  void add_to(uint32_t s, const ir::Node& node, size_t sum) {
+    const std::span<const ir::ValueId> operands = plan_.graph.operands(node);
+    if (sum >= operands.size()) return;
+    const uint32_t from = owner(plan_.places[operands[sum]].storage);
+    const auto lies_there = [&](ir::ValueId operand) { return owner(plan_.places[operand].storage) == from; };
+    if (std::ranges::count_if(operands, lies_there) == 1) take(s, node.first_result, operands[sum]);
   }
 
   bool whole(ir::ValueId value) const {

@@ -177,6 +177,16 @@ std::string Lowered::cost() const {
                            total.bytes / 1024 / 1024);
 }
 
+std::string Lowered::kernels() const {
+  need_static(*state_, "a report on kernels");
+  std::string out;
+  for (const KernelUse& use : kernel_uses(state_->compiled->executable->plan())) {
+    out += fmt::format("{:<28} {:>6} calls  {}\n", use.op, use.calls, use.kernel);
+    for (const std::string& each : use.refused) out += fmt::format("{:<42}not {}\n", "", each);
+  }
+  return out;
+}
+
 std::string Lowered::fusion() const {
   need_static(*state_, "a fusion report");
   std::string out;
@@ -230,6 +240,14 @@ std::string Lowered::json() const {
                                    {"calls_before", number(p.calls_before)},
                                    {"calls_after", number(p.calls_after)},
                                    {"ms", Config(p.milliseconds)}});
+  Config::Array kernels;
+  for (const KernelUse& use : kernel_uses(state_->compiled->executable->plan())) {
+    Config::Array refused;
+    for (const std::string& each : use.refused) refused.emplace_back(each);
+    kernels.push_back(Config::Table{
+        {"op", use.op}, {"kernel", use.kernel}, {"calls", Config(use.calls)}, {"refused", std::move(refused)}});
+  }
+  document.set("kernels", kernels);
   document.set("fusion", fusion);
   document.set("passes", passes);
   document.set("steps", number(state_->compiled->executable->plan().steps.size()));

@@ -20,6 +20,8 @@ class Lowered {
   std::string memory() const;
   /// Floating-point operations and bytes by op. Shapes must be static.
   std::string cost() const;
+  /// Which kernel serves each call, and why those before it in the op's list do not. Shapes must be static.
+  std::string kernels() const;
   /// Which calls became one kernel, and which did not. Shapes must be static.
   std::string fusion() const;
   /// All of it as JSON.

@@ -281,6 +281,28 @@ struct LoopAttrs {
   }
 };
 
+/// What a frozen op applies to its sum; hone/ops/frozen.h says which op each is.
+enum class Activation : int64_t { None, Relu, Relu6, LeakyRelu, Gelu, GeluTanh, Silu, Hardswish, Logistic, Tanh };
+
+/// `alpha`: LeakyRelu's slope.
+struct FrozenAttrs {
+  int64_t activation = static_cast<int64_t>(Activation::None);
+  double alpha = 0;
+  template <class V>
+  void visit(V& v) {
+    v.field("activation", activation), v.field("alpha", alpha);
+  }
+};
+
+struct FrozenConvAttrs {
+  ConvAttrs conv;
+  FrozenAttrs after;
+  template <class V>
+  void visit(V& v) {
+    conv.visit(v), after.visit(v);
+  }
+};
+
 /// A program in place of a call: one region, whose inputs are the operands.
 struct FusionAttrs {
   Regions body;

@@ -219,7 +219,7 @@ void infer_dense(InferContext& c) {
                        to_string(w[0])),
            fmt::format("the layer before gives {} features; build w as [{}, n]", features, features));
   }
-  if (c.inputs() == 3 && !(c.shape(2) == Shape{w[1]})) {
+  if (c.inputs() >= 3 && !(c.shape(2) == Shape{w[1]})) {
     c.fail("shape mismatch", fmt::format("bias must be [{}], one value a unit", to_string(w[1])),
            "reshape the bias to one axis");
   }

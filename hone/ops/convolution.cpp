@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "hone/base/error.h"
+#include "hone/ops/conv_rules.h"
 #include "hone/ops/family.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/promote.h"
@@ -43,8 +44,7 @@ Dim slide(InferContext& c, Dim input, Dim window, const ConvAttrs& attrs, size_t
 }
 
 // Shape of the convolution of x with a kernel; all checks.
-Shape convolved(InferContext& c, const Shape& x, const Shape& kernel) {
-  const auto& attrs = c.attrs<ConvAttrs>();
+Shape convolved(InferContext& c, const ConvAttrs& attrs, const Shape& x, const Shape& kernel) {
   c.check_dtype();
   for (int i = 1; i < c.inputs(); ++i) {
     if (c.dtype(i) != c.dtype(0)) {
@@ -80,14 +80,20 @@ Shape convolved(InferContext& c, const Shape& x, const Shape& kernel) {
   return shape;
 }
 
-void infer_convolution(InferContext& c) {
-  const Shape shape = convolved(c, c.shape(0), c.shape(1));
-  if (c.inputs() == 3 && !(c.shape(2) == Shape{shape.dim(-1)})) {
+}  // namespace
+
+void infer_convolution(InferContext& c, const ConvAttrs& attrs) {
+  const Shape shape = convolved(c, attrs, c.shape(0), c.shape(1));
+  if (c.inputs() >= 3 && !(c.shape(2) == Shape{shape.dim(-1)})) {
     c.fail("shape mismatch", fmt::format("bias must be [{}], one value an output channel", to_string(shape.dim(-1))),
            "reshape the bias to one axis");
   }
   c.out() = {c.dtype(0), shape};
 }
+
+namespace {
+
+void infer_convolution(InferContext& c) { hone::infer_convolution(c, c.attrs<ConvAttrs>()); }
 
 void check_cotangent(InferContext& c, const Shape& wanted, const Shape& ct) {
   if (wanted == ct) return;
@@ -97,13 +103,13 @@ void check_cotangent(InferContext& c, const Shape& wanted, const Shape& ct) {
 
 void infer_input_grad(InferContext& c) {
   const Shape& input = c.attrs<ConvAttrs>().shape;
-  check_cotangent(c, convolved(c, input, c.shape(1)), c.shape(0));
+  check_cotangent(c, convolved(c, c.attrs<ConvAttrs>(), input, c.shape(1)), c.shape(0));
   c.out() = {c.dtype(0), input};
 }
 
 void infer_kernel_grad(InferContext& c) {
   const Shape& kernel = c.attrs<ConvAttrs>().shape;
-  check_cotangent(c, convolved(c, c.shape(0), kernel), c.shape(1));
+  check_cotangent(c, convolved(c, c.attrs<ConvAttrs>(), c.shape(0), kernel), c.shape(1));
   c.out() = {c.dtype(0), kernel};
 }
 
@@ -283,7 +289,7 @@ void infer_separable(InferContext& c) {
            "expected: depthwise [spatial..., c, multiplier] and pointwise [1..., c * multiplier, out]");
   }
   const Shape depthwise = grouped_kernel(c.shape(1));
-  const Shape middle = convolved(c, c.shape(0), depthwise), &pointwise = c.shape(2);
+  const Shape middle = convolved(c, c.attrs<ConvAttrs>(), c.shape(0), depthwise), &pointwise = c.shape(2);
   for (int i = 0; i + 2 < pointwise.rank(); ++i) {
     if (!(pointwise[static_cast<size_t>(i)] == Dim(1)))
       c.fail("shape mismatch", "the pointwise kernel must have spatial size 1");

@@ -50,6 +50,9 @@ struct Kernel {
   bool reads_strides = false;  ///< takes inputs that are not dense
   bool in_place = false;  ///< outputs may share memory with inputs of the same type (element i depends on elements i)
   bool library = false;   ///< a call into oneDNN
+  /// The operand whose memory output 0 may take, if it lies in no other operand's (-1: none): a sum that a library
+  /// adds to. For plans; a kernel copies it where it lies elsewhere.
+  int accumulates = -1;
 };
 
 /// The ordered kernels of an op, reference last; empty for ops that only decompose or view.

@@ -50,19 +50,23 @@ struct Trainer {
 
   // Evaluates afresh: sums of training are gone afterwards.
   Logs evaluate(const DataSource& data, int64_t limit, const std::string& prefix) {
-    steps().reset_metrics();
+    return evaluate(steps(), data, limit, prefix);
+  }
+
+  Logs evaluate(Steps& steps, const DataSource& data, int64_t limit, const std::string& prefix) {
+    steps.reset_metrics();
     const BatchStream stream = data.open();
     std::vector<Tensor> batch;
     int64_t done = 0;
     while ((limit < 0 || done < limit) && stream(batch)) {
       check_batch(batch, 2);
-      steps().test(batch, location);
+      steps.test(batch, location);
       ++done;
       if (interrupted()) break;
     }
     if (done == 0)
       throw Error(Code::kInvalidArgument, {.what = "the dataset to evaluate is empty", .location = location});
-    return steps().logs(prefix);
+    return steps.logs(prefix);
   }
 };
 
@@ -189,6 +193,10 @@ History Model::fit(const Tensor& x, const Tensor& y, const FitOptions& options, 
 Logs Model::evaluate(const DataSource& data, const EvaluateOptions& options, Location location) {
   Trainer trainer{*this, *state_, location};
   trainer.check_compiled();
+  if (options.inference) {
+    Steps steps(*this, state_->compile, options.inference);
+    return trainer.evaluate(steps, data, options.steps, "");
+  }
   return trainer.evaluate(data, options.steps, "");
 }
 Logs Model::evaluate(const Tensor& x, const Tensor& y, const EvaluateOptions& options, Location location) {

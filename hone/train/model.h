@@ -1,5 +1,6 @@
 // Models: layers with a training loop. Names and defaults are Keras'.
 #pragma once
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ struct EvaluateOptions {
   int64_t batch_size = 32;
   int verbose = 0;
   int64_t steps = -1;
+  /// What gives the outputs in place of the model itself: a FrozenModel.
+  std::function<Tensor(const Tensor&)> inference{};
 };
 
 /// A layer that can be compiled, trained, saved and loaded. Copies share everything.

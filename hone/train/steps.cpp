@@ -21,7 +21,8 @@ const Tensor& weight_of(const std::vector<Tensor>& batch) {
 
 }  // namespace
 
-Steps::Steps(Layer layer, const CompileOptions& compile) : layer_(std::move(layer)), compile_(compile) {
+Steps::Steps(Layer layer, const CompileOptions& compile, std::function<Tensor(const Tensor&)> inference)
+    : layer_(std::move(layer)), compile_(compile), inference_(std::move(inference)) {
   train_ = function(
       [this](const std::vector<Batch>& batches, uint64_t) {
         for (const Batch& batch : batches) train_one(batch, location_);
@@ -44,7 +45,7 @@ Steps::Steps(Layer layer, const CompileOptions& compile) : layer_(std::move(laye
 }
 
 Tensor Steps::forward(const Tensor& x, bool training, Location location) {
-  Tensor output = layer_(x, {.training = training}, location);
+  Tensor output = inference_ && !training ? inference_(x) : layer_(x, {.training = training}, location);
   const Dim last = output.rank() > 0 ? output.shape().dim(-1) : Dim(1);
   if (last.is_number()) classes_ = last.number();
   return output;

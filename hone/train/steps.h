@@ -12,7 +12,8 @@ namespace hone::nn {
 /// slots are Variables that the graphs update; nothing is read by the host.
 class Steps {
  public:
-  Steps(Layer layer, const CompileOptions& compile);
+  /// `inference`: what gives outputs without training, if not the layer.
+  Steps(Layer layer, const CompileOptions& compile, std::function<Tensor(const Tensor&)> inference = {});
   Steps(const Steps&) = delete;
   Steps& operator=(const Steps&) = delete;
 
@@ -36,9 +37,10 @@ class Steps {
 
   Layer layer_;
   const CompileOptions& compile_;
+  std::function<Tensor(const Tensor&)> inference_;
   metrics::Mean loss_mean_{{.name = "loss"}};
   bool seen_ = false;               // the layers have their variables
-  int64_t classes_ = -1;             // last extent of the output
+  int64_t classes_ = -1;            // last extent of the output
   std::vector<const void*> built_;  // trainable variables that have their slots
   std::function<void(const std::vector<Batch>&, uint64_t)> train_;
   std::function<void(const Batch&, uint64_t)> test_;

@@ -288,9 +288,9 @@ TEST(Vmap, RulesWorkForASymbolicNumberOfExamples) {
     }
   }
   // A random state or a host function for each example; groups of a convolution, whose number is an attribute.
-  const std::set<std::string_view> expected = {"rng_bit_generator",      "custom_call", "convolution",
-                                               "convolution_input_grad", "dropout",     "convolution_kernel_grad",
-                                               "separable_conv"};
+  const std::set<std::string_view> expected = {"rng_bit_generator",      "custom_call",       "convolution",
+                                               "convolution_input_grad", "dropout",           "convolution_kernel_grad",
+                                               "separable_conv",         "frozen_convolution"};
   EXPECT_EQ(one_by_one, expected);
 }
 

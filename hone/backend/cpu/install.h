@@ -9,6 +9,7 @@ void install_cpu_convert();
 void install_onednn_contraction();
 void install_onednn_convolution();
 void install_cpu_contraction();  ///< before install_onednn_contraction(): takes the small and the odd
+void install_onednn_frozen();
 void install_cpu_attention();
 void install_cpu_reductions();
 void install_cpu_windows();

@@ -13,6 +13,10 @@ Sequential lenet(int64_t classes = 10);
 /// He et al., 2016, section 4.2, with projection shortcuts, for 32x32x3 (w3; 272,474 parameters).
 Sequential resnet20(int64_t classes = 10);
 
+/// He et al., 2016, with 50 layers and the stride in the 3x3 convolutions (version 1.5), for 224x224x3 (r50; 25,610,152
+/// parameters).
+Sequential resnet50(int64_t classes = 1000);
+
 struct MobileNetOptions {
   double alpha = 1;  ///< width multiplier
   int64_t classes = 1000;
