@@ -20,6 +20,7 @@ constexpr const char* kFooter =
     "  hone train examples/fashion.toml\n"
     "  hone evaluate fashion.hone --data examples/fashion.toml\n"
     "  hone predict fashion.hone shoe.png --json\n"
+    "  hone run program.mlir --inputs x.npz\n"
     "  hone doctor\n\n"
     "`hone VERB --help` shows the options of a verb.";
 
@@ -86,6 +87,7 @@ int run(int argc, char** argv) {
   add_train(app, exit_code);
   add_evaluate(app, exit_code);
   add_predict(app, exit_code);
+  add_run(app, exit_code);
   add_bench(app, exit_code);
   add_doctor(app, exit_code);
   app.require_subcommand(1);

@@ -11,6 +11,7 @@ void add_train(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
 void add_predict(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_run(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 
 }  // namespace hone::cli

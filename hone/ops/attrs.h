@@ -272,6 +272,24 @@ struct FusionAttrs {
   }
 };
 
+/// Programs over the operands behind the selector, with results of the same types.
+struct BranchAttrs {
+  Regions branches;
+  template <class V>
+  void visit(V& v) {
+    v.field("branches", branches);
+  }
+};
+
+/// A condition and a body, programs over the carried values.
+struct LoopAttrs {
+  Regions regions;
+  template <class V>
+  void visit(V& v) {
+    v.field("regions", regions);
+  }
+};
+
 /// A host function known by the index under which it was registered; `effect`: it must run, in program order.
 struct CustomCallAttrs {
   std::string target;

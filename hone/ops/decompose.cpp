@@ -14,7 +14,8 @@ void decompose(const Call& call, void (*rule)(const Call&)) {
   for (const Tensor& input : call.inputs) {
     if (compute_type(input.dtype()) != input.dtype()) narrow = input.dtype();
   }
-  if (narrow == f32) return rule(call);
+  // Programs that an op carries say themselves in what they compute.
+  if (narrow == f32 || !regions_of(call.attrs).empty()) return rule(call);
   SmallVector<Tensor, 8> wide;
   for (const Tensor& input : call.inputs) {
     wide.push_back(input.dtype() == narrow ? call_op(ops::convert, DTypeAttrs{f32}, call.location, input) : input);

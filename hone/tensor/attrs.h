@@ -51,13 +51,16 @@ struct AttrType {
   void (*copy)(void* to, const void* from);
   void (*destroy)(void* attrs);
   void (*visit)(void* attrs, AttrVisitor& visitor);
+  void (*make)(void* to);  ///< with the defaults
 };
 
 template <class T>
-inline constexpr AttrType kAttrType = {sizeof(T), std::is_trivially_destructible_v<T>,
+inline constexpr AttrType kAttrType = {sizeof(T),
+                                       std::is_trivially_destructible_v<T>,
                                        [](void* to, const void* from) { new (to) T(*static_cast<const T*>(from)); },
                                        [](void* attrs) { static_cast<T*>(attrs)->~T(); },
-                                       [](void* attrs, AttrVisitor& v) { static_cast<T*>(attrs)->visit(v); }};
+                                       [](void* attrs, AttrVisitor& v) { static_cast<T*>(attrs)->visit(v); },
+                                       [](void* to) { new (to) T(); }};
 template <class T>
 constexpr const AttrType& attr_type() {
   return kAttrType<T>;
@@ -89,6 +92,13 @@ class Attrs {
   Attrs() = default;
   explicit Attrs(AttrRef from) : type_(from.type()) {
     if (type_) type_->copy(type_->size <= kInline ? inline_ : (block_ = pool_allocate(type_->size)), from.data());
+  }
+  /// With the defaults; `edit` may change the fields before anyone sees them.
+  Attrs(const AttrType* type, AttrVisitor& edit) : type_(type) {
+    if (!type_) return;
+    void* const to = type_->size <= kInline ? inline_ : (block_ = pool_allocate(type_->size));
+    type_->make(to);
+    type_->visit(to, edit);
   }
   Attrs(const Attrs& other) : Attrs(AttrRef(other)) {}
   Attrs(Attrs&& other) noexcept : type_(std::exchange(other.type_, nullptr)) {

@@ -278,6 +278,15 @@ Dim min(Dim a, Dim b) {
   });
 }
 
+bool find_symbol(std::string_view name, Dim& symbol) {
+  return with_table([&](DimTable& table) {
+    const auto found = table.symbols.find(name);
+    if (found == table.symbols.end()) return false;
+    symbol = table.make_atom(found->second);
+    return true;
+  });
+}
+
 std::string to_string(Dim dim) {
   if (dim.is_number()) return std::to_string(dim.key());
   return with_table([&](DimTable& t) { return t.print(dim); });

@@ -52,6 +52,8 @@ Dim floor_div(Dim a, Dim b);
 Dim mod(Dim a, Dim b);
 Dim max(Dim a, Dim b);
 Dim min(Dim a, Dim b);
+/// The symbol of this name, if there is one.
+bool find_symbol(std::string_view name, Dim& symbol);
 /// "128", "batch", "2*batch + 1".
 std::string to_string(Dim dim);
 

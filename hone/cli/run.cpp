@@ -1,0 +1,150 @@
+// hone run
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "hone/base/file.h"
+#include "hone/base/settings.h"
+#include "hone/cli/output.h"
+#include "hone/cli/verbs.h"
+#include "hone/compiler/stablehlo.h"
+#include "hone/formats/npy.h"
+
+namespace hone::cli {
+namespace {
+
+struct Arguments {
+  std::string file, inputs, output;
+  std::string mode = "graph";
+  bool print = false, generic = false, locations = false;
+};
+
+using Runner = std::vector<Tensor> (*)(const ir::Graph& graph, std::span<const Tensor> inputs);
+
+std::vector<Tensor> run_reference(const ir::Graph& graph, std::span<const Tensor> inputs) {
+  settings.reference_kernels = true;
+  return ir::interpret(graph, inputs);
+}
+
+// What runs in each mode. The graph executor takes its row when it exists; the results are the same bit for bit.
+struct Mode {
+  std::string_view name;
+  Runner run;
+};
+constexpr Mode kModes[] = {{"reference", run_reference}, {"eager", ir::interpret}, {"graph", ir::interpret}};
+
+[[noreturn]] void wrong(const std::string& path, std::string what, std::vector<std::string> details, std::string fix) {
+  details.insert(details.begin(), "file: " + path);
+  throw InputError(Code::kInvalidArgument,
+                   {.what = std::move(what), .details = std::move(details), .fix = std::move(fix)});
+}
+
+// The program's inputs in its order, from arrays arg0, arg1, ...
+std::vector<Tensor> read_inputs(const ir::Graph& graph, const Arguments& arguments) {
+  formats::NamedTensors arrays;
+  if (!arguments.inputs.empty()) arrays = formats::read_npz(arguments.inputs);
+  std::vector<Tensor> inputs;
+  std::vector<std::string> missing;
+  size_t number = 0;
+  for (const ir::Input& input : graph.inputs()) {
+    if (input.kind == ir::InputKind::Constant) {
+      inputs.push_back(input.tensor);
+      continue;
+    }
+    const std::string name = fmt::format("arg{}", number++);
+    const TensorType& type = graph.type(input.value);
+    const auto found = std::ranges::find(arrays, name, [](const auto& array) { return array.first; });
+    if (found == arrays.end()) {
+      missing.push_back(fmt::format("{}: {}", name, to_string(type)));
+      continue;
+    }
+    inputs.push_back(found->second);
+    if (!(found->second.type() == type) && type.shape.is_static())
+      wrong(arguments.inputs, fmt::format("{} does not fit the program", name),
+            {"expected: " + to_string(type), "got: " + to_string(found->second.type())},
+            "store the array in this type");
+  }
+  if (missing.empty()) return inputs;
+  if (!arguments.inputs.empty()) wrong(arguments.inputs, "arrays are missing", missing, "store them under these names");
+  wrong(arguments.file, "the program takes inputs", missing, "give them: --inputs X.npz with arrays arg0, arg1, ...");
+}
+
+// Numbers for the symbols of a program, from the inputs' shapes.
+ir::Graph bound(const ir::Graph& graph, const std::vector<Tensor>& inputs, const Arguments& arguments) {
+  if (graph.is_static()) return graph;
+  std::map<std::string, int64_t, std::less<>> symbols;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Shape& shape = graph.type(graph.inputs()[i].value).shape;
+    if (shape.rank() != inputs[i].rank())
+      wrong(arguments.inputs, fmt::format("arg{} does not fit the program", i),
+            {"expected: " + to_string(graph.type(graph.inputs()[i].value)), "got: " + to_string(inputs[i].type())}, "");
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      Dim symbol;
+      if (!shape[axis].is_number() && find_symbol(to_string(shape[axis]), symbol))
+        symbols.emplace(to_string(symbol), inputs[i].dim(axis));
+    }
+  }
+  ir::Graph out = ir::bind(graph, [&](std::string_view name) {
+    const auto found = symbols.find(name);
+    if (found == symbols.end())
+      wrong(arguments.file, fmt::format("no input says what the dimension {} is", name), {}, "");
+    return found->second;
+  });
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!(out.type(out.inputs()[i].value) == inputs[i].type()))
+      wrong(arguments.inputs, fmt::format("arg{} does not fit the program", i),
+            {"expected: " + to_string(graph.type(graph.inputs()[i].value)), "got: " + to_string(inputs[i].type())}, "");
+  }
+  return out;
+}
+
+int run(const Arguments& arguments) {
+  ir::Graph graph(std::make_shared<ir::Context>());
+  std::vector<Tensor> inputs;
+  reading_input([&] {
+    const std::string text = read_file(arguments.file);
+    graph = compiler::parse_text(text, arguments.file);
+  });
+  if (arguments.print) {
+    print(compiler::to_text(graph, {.generic = arguments.generic, .locations = arguments.locations}));
+    return kOk;
+  }
+  reading_input([&] {
+    inputs = read_inputs(graph, arguments);
+    graph = bound(graph, inputs, arguments);
+  });
+  const auto mode = std::ranges::find(kModes, arguments.mode, &Mode::name);
+  const std::vector<Tensor> outputs = mode->run(graph, inputs);
+  formats::NamedTensors arrays;
+  for (size_t i = 0; i < outputs.size(); ++i) arrays.emplace_back(fmt::format("out{}", i), outputs[i]);
+  if (!arguments.output.empty()) {
+    formats::write_npz(arguments.output, arrays);
+    return kOk;
+  }
+  for (const auto& [name, tensor] : arrays) print(name + ": " + to_string(tensor));
+  return kOk;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* verb = app.add_subcommand("run", "Run a program in StableHLO text (what JAX and Hone print)");
+  verb->add_option("file", arguments->file, "Program; @main is run")->required()->type_name("FILE.mlir");
+  verb->add_option("--inputs", arguments->inputs, "Arrays arg0, arg1, ... for the arguments of @main")
+      ->type_name("X.npz");
+  verb->add_option("--output", arguments->output, "Where to write arrays out0, out1, ...; printed if left out")
+      ->type_name("Y.npz");
+  verb->add_option("--mode", arguments->mode, "Who computes: plain loops, op by op, or compiled; the same results")
+      ->check(CLI::IsMember({"reference", "eager", "graph"}))
+      ->capture_default_str();
+  verb->add_flag("--print", arguments->print, "Print the program as Hone reads it, instead of running it");
+  verb->add_flag("--generic", arguments->generic, "With --print: MLIR's generic form");
+  verb->add_flag("--locations", arguments->locations, "With --print: source lines as loc(...)");
+  verb->footer(
+      "check.expect_eq, check.expect_almost_eq and check.expect_close in the program are carried out.\n"
+      "From JAX: print(jax.jit(f).lower(x).as_text()) > f.mlir; numpy.savez(\"x.npz\", arg0=x)\n\nExamples:\n"
+      "  hone run f.mlir --inputs x.npz --output y.npz\n  hone run f.mlir --print");
+  verb->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace hone::cli
