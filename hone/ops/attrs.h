@@ -290,6 +290,24 @@ struct LoopAttrs {
   }
 };
 
+/// A body from (carries, a row of each of xs, constants) to (carries, a row of each of ys), run once for each row, or
+/// from the last to the first. `length`: one extent. `history`: further results are the carries before each row.
+struct ScanAttrs {
+  Regions body;
+  Shape length;
+  int64_t carries = 0, xs = 0;
+  bool reverse = false, history = false;
+  template <class V>
+  void visit(V& v) {
+    v.field("body", body);
+    v.field("length", length);
+    v.field("carries", carries);
+    v.field("xs", xs);
+    v.field("reverse", reverse);
+    v.field("history", history);
+  }
+};
+
 /// A host function known by the index under which it was registered; `effect`: it must run, in program order.
 struct CustomCallAttrs {
   std::string target;
