@@ -140,8 +140,12 @@ std::vector<Sample> while_samples() {
       const ir::ValueId next[] = {in[0], one}, square[] = {in[2], in[2]};
       return std::vector{b.add_one(ops::add, {}, next, 0), in[1], b.add_one(ops::multiply, {}, square, 0)};
     }));
-    samples.push_back(
-        {.inputs = {types[0], types[1], types[2]}, .attrs = Attrs(attrs), .low = -1, .high = 2, .outputs = 3});
+    samples.push_back({.inputs = {types[0], types[1], types[2]},
+                       .attrs = Attrs(attrs),
+                       .low = -1,
+                       .high = 2,
+                       .differentiable = false,
+                       .outputs = 3});
   }
   return samples;
 }
