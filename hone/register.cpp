@@ -31,6 +31,7 @@ void install_defaults() {
   install_reference_contraction();
   install_reference_reductions();
   install_reference_windows();
+  install_reference_control();
   set_evaluator(evaluate);  // last: who sees it sees all lists
 }
 

@@ -15,6 +15,9 @@ struct Settings {
   Reproducible reproducible = Reproducible::Off;
   size_t memory_limit = 0;         ///< bytes the device allocator may hold; 0 = no limit
   bool reference_kernels = false;  ///< serve every op by the reference backend: slow, for finding a kernel's fault
+  /// The first NaN or infinity that comes of finite operands is Error kNumerical: op, ranges, line. Functions run op by
+  /// op meanwhile, with the same bits.
+  bool check_numerics = false;
   bool poison_memory = false;      ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
   /// function() records each function twice and compares: finds what the host does differently each time (counters,
   /// clocks, random numbers of its own). On in builds with asserts.

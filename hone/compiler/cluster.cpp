@@ -118,6 +118,7 @@ class Clusterer {
     std::vector<ir::ValueId> operands, inner_of_operand, results;
     std::vector<std::pair<ir::ValueId, ir::ValueId>> inner;  // value of the graph, of the body; few
     uint32_t origin = 0;
+    bool again = false;
     const auto inside = [&](ir::ValueId value) {
       const auto found = std::ranges::find(inner, value, &std::pair<ir::ValueId, ir::ValueId>::first);
       if (found != inner.end()) return found->second;
@@ -133,6 +134,7 @@ class Clusterer {
           body.add(*nodes_[n].op, nodes_[n].attrs, {mapped.data(), mapped.size()}, 1, nodes_[n].origin);
       inner.emplace_back(nodes_[n].first_result, body.graph().nodes()[node].first_result);
       origin = graph_.context().merge(origin, nodes_[n].origin);
+      again = again || nodes_[n].again;
     }
     std::vector<ir::ValueId> outputs;
     double saved = 0;
@@ -156,7 +158,7 @@ class Clusterer {
       return;
     }
     const uint32_t made =
-        rewriter.to().add(ops::fusion, attrs, operands, static_cast<uint32_t>(results.size()), origin);
+        rewriter.to().add(ops::fusion, attrs, operands, static_cast<uint32_t>(results.size()), origin, again);
     const ir::ValueId first = rewriter.to().graph().nodes()[made].first_result;
     for (size_t i = 0; i < results.size(); ++i) rewriter.set(results[i], first + static_cast<uint32_t>(i));
     note(cluster, {}, saved);

@@ -19,6 +19,17 @@ ir::Graph simplify(const ir::Graph& graph);
 ///   %1 = adam_update ... : f64   =>   %1 = multiply ...; %2 = add ...
 ir::Graph decompose(const ir::Graph& graph);
 
+/// Batch norm in training as statistics and elementwise calls with the kernel's bits, so that normalising joins
+/// clusters.
+///   %1:3 = batch_norm_training(%x, %s, %o)   =>   %1, %2 = batch_moments %x; %3 = subtract %x, %1; ...
+ir::Graph expand_norm(const ir::Graph& graph);
+
+/// Computes large elementwise results a second time where they would only be kept: across the point where most memory
+/// is alive, if what they are computed from is alive there anyway.
+///   %1 = relu %0; use %1; ...; use %1   =>   %1 = relu %0; use %1; ...; %2 = relu %0; use %2
+/// `contractions`: matrix products and convolutions too, for memory at the cost of time.
+ir::Graph recompute(const ir::Graph& graph, bool contractions = false);
+
 /// A cluster, or why two calls that could be one are not.
 struct FusionDecision {
   std::string what;  ///< "multiply + add -> 1 kernel" or "not fused: ..."

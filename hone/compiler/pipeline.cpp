@@ -1,8 +1,16 @@
 #include "hone/compiler/pipeline.h"
 
+#include <fmt/format.h>
+
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 
+#include "hone/base/error.h"
+#include "hone/base/file.h"
+#include "hone/base/settings.h"
+#include "hone/compiler/stablehlo.h"
+#include "hone/device/device.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
@@ -14,6 +22,7 @@ class Pipeline {
   explicit Pipeline(ir::Graph graph) : graph_(std::move(graph)) {
     const char* text = std::getenv("HONE_PASSES");
     skipped_ = text ? text : "";
+    dump("begin");
   }
 
   template <class Pass>
@@ -27,6 +36,7 @@ class Pipeline {
     ir::verify(graph_, name);
 #endif
     reports.push_back({name, before, graph_.nodes().size(), spent.count()});
+    dump(name);
   }
   ir::Graph take() { return std::move(graph_); }
   std::vector<PassReport> reports;
@@ -40,8 +50,22 @@ class Pipeline {
     return false;
   }
 
+  // HONE_DUMP: the text after each pass that changed something, NAME-NN-pass.mlir.
+  void dump(const char* pass) {
+    static const char* const directory = std::getenv("HONE_DUMP");
+    if (!directory || !*directory) return;
+    const uint64_t now = graph_.fingerprint();
+    if (std::exchange(dumped_, now) == now && steps_ > 0) return void(++steps_);
+    static std::atomic<int> serial{0};
+    if (steps_ == 0) number_ = serial++;
+    write_file_atomic(fmt::format("{}/{:03}-{}-{:02}-{}.mlir", directory, number_, graph_.name, steps_++, pass),
+                      to_text(graph_));
+  }
+
   ir::Graph graph_;
   std::string skipped_;
+  uint64_t dumped_ = 0;
+  int number_ = 0, steps_ = 0;
 };
 
 }  // namespace
@@ -54,20 +78,69 @@ ir::Graph optimize(const ir::Graph& graph) {
   return p.take();
 }
 
-Compiled compile(const ir::Graph& graph) {
-  ensure_defaults();
+namespace {
+
+Compiled compile_once(const ir::Graph& graph, bool save_memory) {
   Compiled result;
   Pipeline p(graph);
   p.step("simplify", simplify);  // what bound shapes allow
   p.step("remove_dead", remove_dead);
+  p.step("expand_norm", expand_norm);
   p.step("decompose", decompose);
   p.step("simplify", simplify);  // what decompositions bring
   p.step("remove_dead", remove_dead);
+  p.step("recompute", [&](const ir::Graph& g) { return recompute(g, save_memory); });
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
   p.step("schedule", schedule);
   result.passes = std::move(p.reports);
   result.executable = std::make_shared<Executable>(make_plan(p.take()));
   return result;
+}
+
+size_t free_memory() {
+  const size_t in_use = memory_stats().in_use;
+  return settings.memory_limit > in_use ? settings.memory_limit - in_use : 0;
+}
+
+}  // namespace
+
+Compiled compile(const ir::Graph& graph) {
+  ensure_defaults();
+  Compiled result = compile_once(graph, false);
+  if (settings.memory_limit == 0 || result.executable->plan().arena_bytes <= free_memory()) return result;
+  Compiled lean = compile_once(graph, true);
+  const size_t needed = std::min(lean.executable->plan().arena_bytes, result.executable->plan().arena_bytes);
+  if (needed > free_memory()) {
+    const auto mebibytes = [](size_t bytes) { return static_cast<double>(bytes) / 1048576.0; };
+    throw Error(
+        Code::kResourceExhausted,
+        {.what = fmt::format("'{}' needs {:.1f} MiB beside its arguments; settings.memory_limit leaves {:.1f} MiB",
+                             graph.name, mebibytes(needed), mebibytes(free_memory())),
+         .details = {fmt::format("without computing activations again it would be {:.1f} MiB",
+                                 mebibytes(result.executable->plan().arena_bytes))},
+         .fix = "use a smaller batch, or raise the limit; lower(...).memory() shows the largest buffers"});
+  }
+  return lean;
+}
+
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs) {
+  const Compiled compiled = compile(optimize(graph));
+  const ir::Graph& program = compiled.executable->graph();
+  std::vector<Tensor> given, outputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor dense = inputs[i].dense();
+    given.push_back(dense);
+    if (program.inputs()[i].new_value == ir::kNone) continue;
+    given.back() = Tensor::empty(dense.type());  // the run overwrites it
+    dense.copy_to(given.back().mutable_bytes());
+  }
+  for (size_t i = 0; i < program.outputs().size(); ++i) {
+    const OutputPlace& place = compiled.executable->outputs()[i];
+    outputs.push_back(place.kind == OutputPlace::Donated ? given[place.index]
+                                                         : Tensor::empty(program.type(program.outputs()[i])));
+  }
+  compiled.executable->run(given, outputs);
+  return outputs;
 }
 
 }  // namespace hone::compiler

@@ -27,4 +27,7 @@ ir::Graph optimize(const ir::Graph& graph);
 /// each pass that changed it. Error kUnsupported for an op that nobody serves.
 Compiled compile(const ir::Graph& graph);
 
+/// Compiles a static graph and runs it once. `inputs` as ir::interpret takes them; they stay as they are.
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs);
+
 }  // namespace hone::compiler

@@ -4,6 +4,7 @@
 #include "hone/compiler/stablehlo_forms.h"
 #include "hone/ops/dot_axes.h"
 #include "hone/ops/elementwise.h"
+#include "hone/ops/movement.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
@@ -113,6 +114,77 @@ bool write_convolution(Writer& writer, const Node& node) {
   });
 }
 
+// ---- gradients of convolution, as convolutions
+
+// [..., g a, ...] with axis `at` as [..., g, a, ...], the groups moved before axis `to`, and joined with it.
+Tensor move_groups(const Tensor& x, int64_t groups, int at, int to) {
+  Shape split, joint;
+  Ints order;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i == at) split.push_back(groups);
+    split.push_back(i == at ? floor_div(x.shape()[i], groups) : x.shape()[i]);
+    if (i == to) order.push_back(at);
+    order.push_back(i < at ? i : i + 1);
+    joint.push_back(i == at ? split.back() : i == to ? x.shape()[i] * groups : x.shape()[i]);
+  }
+  return reshape(transpose(reshape(x, split), order), joint);
+}
+
+bool has_elements(const Writer& writer, const Node& node) {
+  const auto filled = [](const TensorType& type) { return type.shape.is_static() && type.shape.count() > 0; };
+  return std::ranges::all_of(writer.operand_types(node), filled) &&
+         std::ranges::all_of(writer.result_types(node), filled);
+}
+
+int64_t spread(int64_t extent, int64_t dilation) { return (extent - 1) * dilation + 1; }
+
+// The cotangent, spread by the strides, with the kernel turned around.
+Tensor input_gradient(const Tensor& ct, const Tensor& kernel, const ConvAttrs& a) {
+  ConvAttrs back{a.base_dilation, {}, {}, a.strides, a.window_dilation, a.groups, {}};
+  Ints axes, order;
+  for (int i = 0; i < static_cast<int>(a.strides.size()); ++i) {
+    const int64_t reach = (kernel.dim(i) - 1) * a.window_dilation[i];
+    back.low.push_back(reach - a.low[i]);
+    back.high.push_back(spread(a.shape[i + 1].number(), a.base_dilation[i]) + reach -
+                        spread(ct.dim(i + 1), a.strides[i]) - back.low[i]);
+    axes.push_back(i);
+    order.push_back(i);
+  }
+  const int in = static_cast<int>(axes.size()), out = in + 1;
+  order.push_back(out);
+  order.push_back(in);
+  const Tensor grouped = move_groups(reverse(kernel, axes), a.groups, out, in);  // [spatial..., c, out / groups]
+  return call_op(ops::convolution, back, {}, ct, transpose(grouped, order));
+}
+
+// The input, with batch and features exchanged, under windows that are the cotangent.
+Tensor kernel_gradient(const Tensor& x, const Tensor& ct, const ConvAttrs& a) {
+  ConvAttrs back{a.window_dilation, a.low, {}, a.base_dilation, a.strides, a.groups, {}};
+  Ints order{x.rank() - 1}, kernel_order, result_order;
+  for (int i = 0; i < static_cast<int>(a.strides.size()); ++i) {
+    back.high.push_back((a.shape[i].number() - 1) * a.window_dilation[i] + spread(ct.dim(i + 1), a.strides[i]) -
+                        spread(x.dim(i + 1), a.base_dilation[i]) - a.low[i]);
+    order.push_back(i + 1);
+    kernel_order.push_back(i + 1);
+    result_order.push_back(i + 1);
+  }
+  order.push_back(0);
+  kernel_order.push_back(0);
+  kernel_order.push_back(x.rank() - 1);
+  result_order.push_back(0);
+  result_order.push_back(x.rank() - 1);
+  const Tensor exchanged = move_groups(transpose(x, order), a.groups, 0, x.rank() - 1);  // [c / groups, ..., groups n]
+  return transpose(call_op(ops::convolution, back, {}, exchanged, transpose(ct, kernel_order)), result_order);
+}
+
+template <auto kGradient>
+bool write_gradient(Writer& writer, const Node& node) {
+  const auto& attrs = node.attrs.as<ConvAttrs>();
+  return has_elements(writer, node) && write_composite(writer, node, [&](std::span<const Tensor> in) {
+           return std::vector{kGradient(in[0], in[1], attrs)};
+         });
+}
+
 // Axes by what [b, 0, 1, f] names them: the outer letter, spatial axes by number, the inner letter; for a kernel
 // spatial axes come first.
 Ints axes_of(Reader& reader, const Attribute& list, std::string_view first, std::string_view last, bool first_leads) {
@@ -211,8 +283,11 @@ void read_convolution(Reader& reader) {
   reader.result(permuted(reader, result, inverse(output)));
 }
 
-constexpr WriteForm kWrite[] = {
-    {&ops::dot_general, write_dot}, {&ops::dense, write_dense}, {&ops::convolution, write_convolution}};
+constexpr WriteForm kWrite[] = {{&ops::dot_general, write_dot},
+                                {&ops::dense, write_dense},
+                                {&ops::convolution, write_convolution},
+                                {&ops::convolution_input_grad, write_gradient<input_gradient>},
+                                {&ops::convolution_kernel_grad, write_gradient<kernel_gradient>}};
 
 constexpr ReadForm kRead[] = {{"stablehlo.dot_general", read_dot},
                               {"stablehlo.dot", read_simple_dot},

@@ -1,71 +1,25 @@
 // Decompositions and formulas as graphs: public ops, recorded.
 #include <fmt/format.h>
 
-#include <unordered_map>
-
 #include "hone/compiler/stablehlo_forms.h"
+#include "hone/ir/recorder.h"
 #include "hone/ops/creation.h"
-#include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
-namespace {
-
-class Recorder final : public Interpreter {
- public:
-  explicit Recorder(ir::Builder& builder) : builder_(builder) {}
-
-  Tensor input(const TensorType& type) {
-    Tensor tensor = Tensor::traced(type, *this, {});
-    values_.emplace(tensor.id(), builder_.add_input(type, {}));
-    keep_.push_back(tensor);
-    return tensor;
-  }
-
-  ir::ValueId value(const Tensor& tensor) {
-    if (const auto found = values_.find(tensor.id()); found != values_.end()) return found->second;
-    ir::Input input;
-    input.kind = ir::InputKind::Constant;
-    input.tensor = tensor;
-    keep_.push_back(tensor);
-    return values_.emplace(tensor.id(), builder_.add_input(tensor.type(), std::move(input))).first->second;
-  }
-
-  void process(Call& call) override {
-    SmallVector<ir::ValueId, 8> operands;
-    for (const Tensor& input : call.inputs) operands.push_back(value(input));
-    ir::Origin origin;
-    if (call.location.known()) origin.lines.push_back(call.location);
-    const uint32_t made = builder_.add(call.op, call.attrs, {operands.data(), operands.size()},
-                                       static_cast<uint32_t>(call.outputs.size()), builder_.context().add(origin));
-    const ir::ValueId first = builder_.graph().nodes()[made].first_result;
-    for (uint32_t i = 0; i < call.outputs.size(); ++i) {
-      call.outputs[i] = Tensor::traced(builder_.graph().type(first + i), *this, call.location);
-      values_.emplace(call.outputs[i].id(), first + i);
-      keep_.push_back(call.outputs[i]);
-    }
-  }
-
- private:
-  ir::Builder& builder_;
-  std::unordered_map<uint64_t, ir::ValueId> values_;
-  std::vector<Tensor> keep_;  // ids are unique while their tensors live
-};
-
-}  // namespace
-
 ir::Graph record(const std::shared_ptr<ir::Context>& context, std::span<const TensorType> types,
                  const Formula& formula) {
-  ir::Builder builder(context);
   const InterpreterScope scope(nullptr);
-  Recorder recorder(builder);
+  ir::Recorder recorder(context);
   std::vector<Tensor> inputs;
-  for (const TensorType& type : types) inputs.push_back(recorder.input(type));
+  for (const TensorType& type : types) inputs.push_back(recorder.add_input(type, {}, {}));
   recorder.push();
   const std::vector<Tensor> results = formula(inputs);
   recorder.remove();
   std::vector<ir::ValueId> outputs;
-  for (const Tensor& result : results) outputs.push_back(recorder.value(result));
-  return ir::prune(builder.finish(std::move(outputs)));
+  for (const Tensor& result : results) outputs.push_back(recorder.value_of(result, {}));
+  for (size_t i = types.size(); i < recorder.builder().graph().inputs().size(); ++i)
+    recorder.builder().input(static_cast<uint32_t>(i)).kind = ir::InputKind::Constant;
+  return ir::prune(recorder.builder().finish(std::move(outputs)));
 }
 
 std::vector<ir::ValueId> apply(ir::Reader& reader, std::span<const ir::ValueId> values, const Formula& formula) {

@@ -326,7 +326,8 @@ Core::~Core() = default;
 
 void Core::call(std::span<const Tensor> leaves, std::span<const uint64_t> statics, Body body, Results& results) {
   State& s = *state_;
-  if (has_interpreters() || functions_run_eagerly() || s.options.run_eagerly || settings.reference_kernels) {
+  if (has_interpreters() || functions_run_eagerly() || s.options.run_eagerly || settings.reference_kernels ||
+      settings.check_numerics) {
     const DepthScope scope(s.options.name);
     std::vector<Tensor> flat;
     body(leaves, flat, results.structure);

@@ -8,6 +8,7 @@
 #include "hone/base/probe.h"
 #include "hone/base/settings.h"
 #include "hone/base/small_vector.h"
+#include "hone/function/check_numerics.h"
 #include "hone/ops/kernel.h"
 #include "hone/tensor/interpreter.h"
 
@@ -66,9 +67,22 @@ void run(const Kernel& kernel, const Call& call, const Types& types) {
   throw Error(Code::kUnsupported, std::move(parts));
 }
 
+void evaluate_call(Call& call);
+
 }  // namespace
 
 void evaluate(Call& call) {
+  if (settings.check_numerics) [[unlikely]] {
+    std::vector<Tensor> operands(call.inputs.begin(), call.inputs.end());  // held, so that none is overwritten
+    evaluate_call(call);
+    return check_numerics(call, operands);
+  }
+  evaluate_call(call);
+}
+
+namespace {
+
+void evaluate_call(Call& call) {
   probe::Scope span("op", call.op.name, {}, call.location);
   TypePointers inputs;
   for (const Tensor& input : call.inputs) {
@@ -100,4 +114,5 @@ void evaluate(Call& call) {
   decompose(call);
 }
 
+}  // namespace
 }  // namespace hone

@@ -7,6 +7,7 @@
 
 #include "hone/base/config.h"
 #include "hone/base/error.h"
+#include "hone/compiler/stablehlo.h"
 #include "hone/function/lowered_state.h"
 
 namespace hone {
@@ -138,7 +139,7 @@ Config number(size_t value) { return Config(static_cast<int64_t>(value)); }
 
 }  // namespace
 
-std::string Lowered::ir() const { return state_->trace->graph.name; }
+std::string Lowered::ir() const { return compiler::to_text(state_->trace->graph); }
 
 std::string Lowered::memory() const {
   need_static(*state_, "a memory report");

@@ -72,11 +72,13 @@ class WalkContext final : public VjpContext {
  public:
   WalkContext(Storage& storage, const Node& node) : storage_(storage), node_(node) {}
   const Tensor& in(int i) const override {
-    assert((node_.op->reads.input(static_cast<uint32_t>(i))) && "the gradient rule reads an input that Op::reads does not declare");
+    assert((node_.op->reads.input(static_cast<uint32_t>(i))) &&
+           "the gradient rule reads an input that Op::reads does not declare");
     return storage_.kept[node_.first_value + static_cast<uint32_t>(i)];
   }
   const Tensor& out(int i) const override {
-    assert((node_.op->reads.output(static_cast<uint32_t>(i))) && "the gradient rule reads an output that Op::reads does not declare");
+    assert((node_.op->reads.output(static_cast<uint32_t>(i))) &&
+           "the gradient rule reads an output that Op::reads does not declare");
     return storage_.kept[node_.first_value + node_.inputs + static_cast<uint32_t>(i)];
   }
   const Tensor& ct(int i) const override { return storage_.gradients[node_.first_output + static_cast<uint32_t>(i)]; }

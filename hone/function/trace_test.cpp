@@ -1,6 +1,7 @@
 // What may go wrong while a function is recorded, and how large it may be.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "hone/base/error.h"
@@ -9,6 +10,7 @@
 #include "hone/function/tape.h"
 #include "hone/nn/core.h"
 #include "hone/nn/loss.h"
+#include "hone/ops/contraction.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/misc.h"
@@ -334,6 +336,52 @@ TEST(Trace, MemoryStaysFlatOverShapesAndCalls) {
   for (int64_t n = 101; n <= 500; ++n) run(n);
   EXPECT_LT(memory_stats().in_use, before + (size_t{1} << 20));
   EXPECT_LE(f.trace_count(), 4) << f.explain_retraces();
+}
+
+TEST(Trace, TheFirstNanIsFoundWithItsLineAndRanges) {
+  const auto f = function([](Tensor x) {
+    const Tensor y = x - 2;
+    const Tensor z = log(y);
+    return sum(z * 0 + 1);
+  });
+  EXPECT_TRUE(std::isnan(f(x3()).item<float>()));
+  settings.check_numerics = true;
+  const std::string message = message_of([&] { f(x3()); });
+  settings.check_numerics = false;
+  EXPECT_TRUE(has(message, "NaN in the result of log") && has(message, "trace_test.cpp") && has(message, "[-1, 1]"))
+      << message;
+  settings.check_numerics = true;
+  EXPECT_EQ(message_of([&] { f(x3() + 10); }), "no error");
+  settings.check_numerics = false;
+}
+
+TEST(Trace, AMemoryLimitMakesActivationsComputedAgain) {
+  const Variable w(random::normal(random::state(1), {64, 64}, 0, 0.1).second);
+  const auto step = function([&](Tensor x) {
+    GradientTape tape;
+    Tensor y = x;
+    for (int i = 0; i < 12; ++i) y = tanh(matmul(y, w)) * 1.5F;
+    const Tensor loss = mean(y * y);
+    w.assign_sub(tape.gradient(loss, std::vector{w})[0] * 0.1F);
+    return loss;
+  });
+  const Tensor x = random::normal(random::state(2), {4096, 64}).second;
+  const Variable start(w.value());
+  const float free = step(x).item<float>();
+  const std::vector<float> free_w = w.value().to_vector<float>();
+  const std::string memory = step.lower(Spec{f32, {4096, 64}}).memory();
+  step.clear();
+  w.assign(start.value());
+  settings.memory_limit = memory_stats().in_use + (size_t{12} << 20);
+  const float bounded = step(x).item<float>();
+  const std::vector<float> bounded_w = w.value().to_vector<float>();
+  step.clear();
+  settings.memory_limit = memory_stats().in_use + (size_t{2} << 20);
+  const std::string message = message_of([&] { step(x); });
+  settings.memory_limit = 0;
+  EXPECT_EQ(free, bounded);
+  EXPECT_EQ(free_w, bounded_w) << "the same bits";
+  EXPECT_TRUE(has(message, "settings.memory_limit leaves")) << message << memory;
 }
 
 }  // namespace

@@ -184,8 +184,8 @@ ValueId Builder::add_input(const TensorType& type, Input input) {
   return graph_.values() - 1;
 }
 
-uint32_t Builder::add(const Op& op, AttrRef attrs, std::span<const ValueId> operands, uint32_t results,
-                      uint32_t origin) {
+uint32_t Builder::add(const Op& op, AttrRef attrs, std::span<const ValueId> operands, uint32_t results, uint32_t origin,
+                      bool again) {
   Graph& g = graph_;
   Node node{&op,
             g.context().intern(attrs),
@@ -196,7 +196,8 @@ uint32_t Builder::add(const Op& op, AttrRef attrs, std::span<const ValueId> oper
             origin};
   uint64_t hash = hash_combine(reinterpret_cast<uintptr_t>(&op), reinterpret_cast<uintptr_t>(node.attrs.data()));
   for (const ValueId operand : operands) hash = hash_combine(hash, operand);
-  const bool pure = !has_effect(node);
+  node.again = again;
+  const bool pure = !again && !has_effect(node);
   if (pure) {
     for (size_t at = hash & (index_->slots.size() - 1); index_->slots[at] != kNone;
          at = (at + 1) & (index_->slots.size() - 1)) {
@@ -244,7 +245,8 @@ SmallVector<ValueId, 8> Rewriter::operands(const Node& node) const {
 
 void Rewriter::copy(const Node& node) {
   const SmallVector<ValueId, 8> mapped = operands(node);
-  const uint32_t made = builder_.add(*node.op, node.attrs, {mapped.data(), mapped.size()}, node.results, node.origin);
+  const uint32_t made =
+      builder_.add(*node.op, node.attrs, {mapped.data(), mapped.size()}, node.results, node.origin, node.again);
   const ValueId first = builder_.graph().nodes()[made].first_result;
   for (uint32_t i = 0; i < node.results; ++i) map_[node.first_result + i] = first + i;
 }
@@ -255,6 +257,24 @@ Graph Rewriter::finish() {
   Graph graph = builder_.finish(std::move(outputs));
   graph.name = from_.name;
   return graph;
+}
+
+Graph prune(const Graph& graph) {
+  std::vector<bool> read(graph.values());
+  for (const ValueId output : graph.outputs()) read[output] = true;
+  std::vector<bool> kept(graph.nodes().size());
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    const Node& node = graph.nodes()[i];
+    kept[i] = has_effect(node);
+    for (uint32_t r = 0; r < node.results; ++r) kept[i] = kept[i] || read[node.first_result + r];
+    if (!kept[i]) continue;
+    for (const ValueId operand : graph.operands(node)) read[operand] = true;
+  }
+  Rewriter rewriter(graph);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) rewriter.copy(graph.nodes()[i]);
+  }
+  return rewriter.finish();
 }
 
 namespace {
@@ -301,7 +321,8 @@ Graph bind(const Graph& graph, const std::function<int64_t(std::string_view)>& l
     if (ref.type()) ref.type()->visit(const_cast<void*>(ref.data()), binder);
     SmallVector<ValueId, 8> operands;
     for (const ValueId operand : graph.operands(node)) operands.push_back(map[operand]);
-    const uint32_t made = builder.add(*node.op, ref, {operands.data(), operands.size()}, node.results, node.origin);
+    const uint32_t made =
+        builder.add(*node.op, ref, {operands.data(), operands.size()}, node.results, node.origin, node.again);
     for (uint32_t i = 0; i < node.results; ++i)
       map[node.first_result + i] = builder.graph().nodes()[made].first_result + i;
   }

@@ -52,6 +52,7 @@ struct Node {
   ValueId first_result = 0;
   uint32_t results = 0;
   uint32_t origin = 0;
+  bool again = false;  ///< computes anew what another node gives, on purpose: never becomes one with it
 };
 
 enum class InputKind : uint8_t {
@@ -133,7 +134,8 @@ class Builder {
   ValueId add_input(const TensorType& type, Input input);
   /// Infers the result types (throws what the op's rule throws, at the origin's line) and returns the node; a pure one
   /// that exists is returned again.
-  uint32_t add(const Op& op, AttrRef attrs, std::span<const ValueId> operands, uint32_t results, uint32_t origin);
+  uint32_t add(const Op& op, AttrRef attrs, std::span<const ValueId> operands, uint32_t results, uint32_t origin,
+               bool again = false);
   /// The first result of add with one result.
   ValueId add_one(const Op& op, AttrRef attrs, std::span<const ValueId> operands, uint32_t origin) {
     return graph_.nodes_[add(op, attrs, operands, 1, origin)].first_result;
@@ -169,6 +171,9 @@ class Rewriter {
   Builder builder_;
   std::vector<ValueId> map_;
 };
+
+/// The graph without nodes that no output and no effect needs. Inputs stay, and come first.
+Graph prune(const Graph& graph);
 
 /// The graph with each symbolic dimension replaced by a number, `lookup(name)`; types are inferred anew.
 Graph bind(const Graph& graph, const std::function<int64_t(std::string_view)>& lookup);

@@ -608,7 +608,7 @@ class Reader::FieldReader final : public AttrVisitor {
   }
   void field(const char* name, Regions& value) override {
     const Attribute* const found = find(name, Kind::List);
-    if (!found) return;
+    if (!found || found->items.empty()) return void(wrong = name);
     for (const Attribute& item : found->items) {
       try {
         std::vector<TensorType> types;
@@ -642,24 +642,6 @@ Attrs Reader::attrs(const Op& op, const text::Fields& fields) {
   if (!visitor.wrong.empty()) fail(fmt::format("the attribute {} of {} does not fit", visitor.wrong, op.name));
   if (visitor.used != fields.size()) fail(fmt::format("{} has no such attribute", op.name));
   return out;
-}
-
-Graph prune(const Graph& graph) {
-  std::vector<bool> read(graph.values());
-  for (const ValueId output : graph.outputs()) read[output] = true;
-  std::vector<bool> kept(graph.nodes().size());
-  for (size_t i = graph.nodes().size(); i-- > 0;) {
-    const Node& node = graph.nodes()[i];
-    kept[i] = has_effect(node);
-    for (uint32_t r = 0; r < node.results; ++r) kept[i] = kept[i] || read[node.first_result + r];
-    if (!kept[i]) continue;
-    for (const ValueId operand : graph.operands(node)) read[operand] = true;
-  }
-  Rewriter rewriter(graph);
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (kept[i]) rewriter.copy(graph.nodes()[i]);
-  }
-  return rewriter.finish();
 }
 
 }  // namespace hone::ir

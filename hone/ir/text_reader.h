@@ -132,7 +132,4 @@ class Reader {
   int64_t read_ = 0;
 };
 
-/// Without nodes that nobody reads.
-Graph prune(const Graph& graph);
-
 }  // namespace hone::ir

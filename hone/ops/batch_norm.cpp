@@ -30,6 +30,10 @@ void infer_training(InferContext& c) {
   c.out() = c.in(0);
   c.out(1) = c.out(2) = {compute_type(c.dtype(0)), Shape{c.shape(0).dim(-1)}};
 }
+void infer_moments(InferContext& c) {
+  check_operands(c);
+  c.out(0) = c.out(1) = {compute_type(c.dtype(0)), Shape{c.shape(0).dim(-1)}};
+}
 void infer_inference(InferContext& c) {
   check_operands(c);
   c.out() = c.in(0);
@@ -48,6 +52,11 @@ Ints batch_axes(const Tensor& x) {
   return axes;
 }
 
+void decompose_moments(const Call& call) {
+  const Tensor &x = call.inputs[0], average = mean(x, batch_axes(x)), centred = x - average;
+  call.outputs[0] = average;
+  call.outputs[1] = mean(centred * centred, batch_axes(x));
+}
 void decompose_training(const Call& call) {
   const Tensor &x = call.inputs[0], &scale = call.inputs[1], &offset = call.inputs[2];
   const Tensor average = mean(x, batch_axes(x)), centred = x - average;
@@ -113,10 +122,32 @@ std::vector<Sample> batch_norm_samples(int parameters, bool gradient) {
   return samples;
 }
 
+Cost moments_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {
+  Cost cost = family::movement_cost(attrs, inputs, outputs);
+  cost.flops = 4 * static_cast<double>(inputs[0]->shape.count());
+  return cost;
+}
+std::vector<Sample> moments_samples() {
+  std::vector<Sample> samples = batch_norm_samples(0, false);
+  for (Sample& sample : samples) sample.attrs = {};
+  return samples;
+}
+
 }  // namespace
 
 namespace ops {
 
+constinit const Op batch_moments = define(OpId::batch_moments, OpClass::Composite,
+                                          {.doc = "mean and biased variance of each channel of x[..., c]",
+                                           .operands = "x",
+                                           .precision = PrecisionClass::Full,
+                                           .numerics = NumericsClass::Approximate,
+                                           .outputs = 2,
+                                           .infer = infer_moments,
+                                           .decompose = decompose_moments,
+                                           .cost = moments_cost,
+                                           .samples = moments_samples,
+                                           .dtypes = kFloats});
 constinit const Op batch_norm_training =
     define(OpId::batch_norm_training, OpClass::Composite,
            {.doc = "normalises x[..., c] with the batch's mean and biased variance, which it also gives",

@@ -10,7 +10,10 @@ namespace {
 const ir::Graph& body_of(AttrRef attrs) { return static_cast<const ir::Graph&>(*attrs.as<FusionAttrs>().body[0]); }
 
 void infer_fusion(InferContext& c) {
+  if (c.attrs<FusionAttrs>().body.size() != 1) c.fail("number of programs", "a cluster has one body");
   const auto& body = static_cast<const ir::Graph&>(*c.attrs<FusionAttrs>().body[0]);
+  if (static_cast<size_t>(c.outputs()) != body.outputs().size())
+    c.fail("number of results", "the body has other outputs");
   const std::span<const ir::Input> inputs = body.inputs();
   if (static_cast<size_t>(c.inputs()) != inputs.size()) c.fail("number of operands", "the body has other inputs");
   for (int i = 0; i < c.inputs(); ++i) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hone/base/settings.h"
+#include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
 #include "hone/tensor/op.h"
 
@@ -20,6 +21,9 @@ struct Case {
   std::string label() const;
   /// The attributes hold programs over these very types: no other dtype serves.
   bool fixed_types() const { return !regions_of(sample.attrs).empty(); }
+  /// Decides by a value that it reads on the host. Under vmap, and in gradients of what is being recorded, there is no
+  /// such value: these ops have no rule for them yet.
+  bool reads_values() const { return op.attrs == &attr_type<BranchAttrs>() || op.attrs == &attr_type<LoopAttrs>(); }
   /// Results of the call: where neither op nor sample says, one an operand (sort, optimization_barrier).
   int outputs() const {
     return op.outputs >= 0 ? op.outputs : sample.outputs > 0 ? sample.outputs : static_cast<int>(sample.inputs.size());

@@ -160,7 +160,7 @@ TEST(Fuzz, BentSamplesUnderVmap) {
     for (const Case& c : conformance::cases()) {
       int64_t elements = 0;
       for (const TensorType& type : c.sample.inputs) elements = std::max(elements, type.shape.count());
-      if (elements > 2000) continue;
+      if (elements > 2000 || c.reads_values()) continue;
       Draw draw(hash_bytes(c.op.name.data(), c.op.name.size()) + static_cast<uint64_t>(c.number * 100019 + round));
       const Case changed = bent(c, round, draw);
       const std::string label = fmt::format("round {} of {}", round, changed.label());

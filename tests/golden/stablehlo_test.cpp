@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include "hone/base/error.h"
+#include "hone/base/file.h"
 #include "hone/base/settings.h"
+#include "hone/compiler/pipeline.h"
 #include "hone/compiler/stablehlo.h"
 #include "hone/formats/npy.h"
 #include "hone/ops/creation.h"
@@ -85,14 +88,33 @@ std::vector<Tensor> inputs_of(const ir::Graph& graph, const Program& program) {
   return inputs;
 }
 
-void expect_results(const ir::Graph& graph, const Program& program, const char* mode) {
-  const std::vector<Tensor> outputs = ir::interpret(graph, inputs_of(graph, program));
+void expect_results(const std::vector<Tensor>& outputs, const Program& program, const char* mode) {
   ASSERT_GT(outputs.size(), 0U) << program.name;
   ASSERT_FALSE(program.arrays.contains(fmt::format("out{}", outputs.size()))) << program.name;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor& expected = program.arrays.at(fmt::format("out{}", i));
     EXPECT_EQ(difference(outputs[i], expected, program.exact), "") << program.name << ", out" << i << ", " << mode;
   }
+}
+
+void expect_same_bits(const std::vector<Tensor>& compiled, const std::vector<Tensor>& eager, const Program& program) {
+  for (size_t i = 0; i < eager.size(); ++i) {
+    ASSERT_EQ(compiled[i].type(), eager[i].type()) << program.name;
+    EXPECT_EQ(std::memcmp(compiled[i].raw(), eager[i].raw(), eager[i].bytes()), 0) << program.name << ", out" << i;
+  }
+}
+
+// HONE_TEXT_DUMP=DIR: what Hone prints, for make_stablehlo.py --check.
+void dump(const Program& program, const std::string& text, const std::vector<Tensor>& outputs) {
+  const char* const folder = std::getenv("HONE_TEXT_DUMP");
+  if (!folder) return;
+  formats::NamedTensors arrays;
+  for (const auto& [name, tensor] : program.arrays) {
+    if (name.starts_with("arg")) arrays.emplace_back(name, tensor);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) arrays.emplace_back(fmt::format("out{}", i), outputs[i]);
+  write_file_atomic(fmt::format("{}/jax_{}.mlir", folder, program.name), text);
+  formats::write_npz(fmt::format("{}/jax_{}.npz", folder, program.name), arrays);
 }
 
 TEST(StableHlo, ThereAreHundredsOfPrograms) { EXPECT_GE(programs().size(), 400U); }
@@ -102,9 +124,13 @@ TEST(StableHlo, ProgramsOfJaxGiveXlasResults) {
     try {
       const ir::Graph graph = compiler::parse_text(program.text, program.name);
       ir::verify(graph, "parse_text");
-      expect_results(graph, program, "eager");
+      const std::vector<Tensor> inputs = inputs_of(graph, program), eager = ir::interpret(graph, inputs);
+      expect_results(eager, program, "eager");
+      const std::vector<Tensor> compiled = compiler::run_once(graph, inputs);
+      expect_results(compiled, program, "graph");
+      expect_same_bits(compiled, eager, program);
       settings.reference_kernels = true;
-      expect_results(graph, program, "reference");
+      expect_results(ir::interpret(graph, inputs), program, "reference");
     } catch (const Error& error) {
       ADD_FAILURE() << program.name << ": " << error.what();
     }
@@ -120,7 +146,10 @@ TEST(StableHlo, WhatIsPrintedReadsBackAndMeansTheSame) {
             compiler::to_text(compiler::parse_text(program.text, program.name), {.generic = generic});
         const ir::Graph again = compiler::parse_text(text, program.name + " printed");
         EXPECT_EQ(compiler::to_text(again, {.generic = generic}), text) << program.name;
-        if (generic) expect_results(again, program, "printed");
+        if (!generic) continue;
+        const std::vector<Tensor> outputs = ir::interpret(again, inputs_of(again, program));
+        expect_results(outputs, program, "printed");
+        dump(program, text, outputs);
       } catch (const Error& error) {
         ADD_FAILURE() << program.name << ": " << error.what();
       }

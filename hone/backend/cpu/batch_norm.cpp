@@ -105,10 +105,8 @@ void normalise(const Extents& e, const float* x, const float* shift, const float
       1);
 }
 
-void run_training(const KernelCall& call) {
-  const Extents e(call.in_shape(0));
-  const float *x = call.in<float>(0), *scale = call.in<float>(1);
-  ChannelTree stats(e.rows, e.c);
+/// Mean and sum of squared differences from it.
+void run_stats(ChannelTree& stats, const Extents& e, const float* x) {
   stats.run(
       [&](int64_t row, int64_t rows, float* mean, float* m2) {
         kernels().nn.channel_stats({x + row * e.c, x + e.total, rows, e.c}, mean, m2);
@@ -117,6 +115,24 @@ void run_training(const KernelCall& call) {
         kernels().nn.join_stats(mean, m2, static_cast<double>(rows), other_mean, other_m2,
                                 static_cast<double>(other_rows), e.c);
       });
+}
+
+void run_moments(const KernelCall& call) {
+  const Extents e(call.in_shape(0));
+  ChannelTree stats(e.rows, e.c);
+  run_stats(stats, e, call.in<float>(0));
+  const auto count = static_cast<float>(e.rows);
+  for (int64_t i = 0; i < e.c; ++i) {
+    call.out<float>(0)[i] = stats.a()[i];
+    call.out<float>(1)[i] = stats.b()[i] / count;
+  }
+}
+
+void run_training(const KernelCall& call) {
+  const Extents e(call.in_shape(0));
+  const float *x = call.in<float>(0), *scale = call.in<float>(1);
+  ChannelTree stats(e.rows, e.c);
+  run_stats(stats, e, x);
   const int64_t width = padded(e.c);
   const Scratch<float> parameters(2 * width);
   float *factor = parameters.data(), *offset = factor + width, *mean = stats.a();
@@ -191,6 +207,7 @@ void run_grad(const KernelCall& call) {
 }  // namespace
 
 void install_cpu_batch_norm() {
+  add_kernels(ops::batch_moments, {{.name = "cpu.batch_moments", .refuses = refuses, .run = run_fused<run_moments>}});
   add_kernels(ops::batch_norm_training,
               {{.name = "cpu.batch_norm", .refuses = refuses, .run = run_fused<run_training>}});
   add_kernels(ops::batch_norm_inference,

@@ -228,8 +228,10 @@ void install_cpu_rows() {
   add_kernels(ops::rms_norm, {{.name = "cpu.rms_norm", .refuses = refuses_norm, .run = run_fused<run_rms_norm>}});
   add_kernels(ops::cross_entropy,
               {{.name = "cpu.cross_entropy", .refuses = refuses_norm, .run = run_fused<run_cross_entropy>}});
-  add_kernels(ops::cross_entropy_grad,
-              {{.name = "cpu.cross_entropy_grad", .refuses = refuses_norm, .run = run_fused<run_cross_entropy_grad>}});
+  add_kernels(ops::cross_entropy_grad, {{.name = "cpu.cross_entropy_grad",
+                                         .refuses = refuses_norm,
+                                         .run = run_fused<run_cross_entropy_grad>,
+                                         .in_place = true}});
   add_kernels(ops::dropout,
               {{.name = "cpu.dropout", .refuses = refuses_wide, .run = run_fused<run_dropout>, .in_place = true}});
   add_kernels(ops::lstm_cell,

@@ -9,5 +9,6 @@ void install_reference_movement();
 void install_reference_contraction();
 void install_reference_reductions();
 void install_reference_windows();
+void install_reference_control();
 
 }  // namespace hone
