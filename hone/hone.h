@@ -11,6 +11,7 @@
 #include "hone/formats/npy.h"
 #include "hone/formats/png.h"
 #include "hone/formats/safetensors.h"
+#include "hone/function/control.h"
 #include "hone/function/function.h"
 #include "hone/function/grad.h"
 #include "hone/function/tape.h"

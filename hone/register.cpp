@@ -3,6 +3,7 @@
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/reference/install.h"
+#include "hone/compiler/control_kernels.h"
 #include "hone/function/evaluate.h"
 #include "hone/tensor/interpreter.h"
 
@@ -25,6 +26,7 @@ void install_defaults() {
   install_cpu_pooling();
   install_cpu_updates();
   install_cpu_fusion();
+  install_control();
   install_reference_elementwise();
   install_reference_movement();
   install_reference_contraction();

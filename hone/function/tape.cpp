@@ -72,11 +72,13 @@ class WalkContext final : public VjpContext {
  public:
   WalkContext(Storage& storage, const Node& node) : storage_(storage), node_(node) {}
   const Tensor& in(int i) const override {
-    assert((node_.op->reads.in >> i & 1) && "the gradient rule reads an input that Op::reads does not declare");
+    assert((node_.op->reads.input(static_cast<uint32_t>(i))) &&
+           "the gradient rule reads an input that Op::reads does not declare");
     return storage_.kept[node_.first_value + static_cast<uint32_t>(i)];
   }
   const Tensor& out(int i) const override {
-    assert((node_.op->reads.out >> i & 1) && "the gradient rule reads an output that Op::reads does not declare");
+    assert((node_.op->reads.output(static_cast<uint32_t>(i))) &&
+           "the gradient rule reads an output that Op::reads does not declare");
     return storage_.kept[node_.first_value + node_.inputs + static_cast<uint32_t>(i)];
   }
   const Tensor& ct(int i) const override { return storage_.gradients[node_.first_output + static_cast<uint32_t>(i)]; }
@@ -227,7 +229,7 @@ class GradientTape::Recorder final : public Interpreter {
       const Tensor& input = call.inputs[i];
       s.input_slots.push_back(s.slots.find(input.id()));
       s.types.push_back(input.type());
-      s.kept.push_back(call.op.reads.in >> i & 1 ? input : Tensor());
+      s.kept.push_back(call.op.reads.input(i) ? input : Tensor());
     }
     try {
       pass_on(call);
@@ -243,7 +245,7 @@ class GradientTape::Recorder final : public Interpreter {
       const Tensor& output = call.outputs[i];
       if (is_floating(output.dtype())) s.slots.set(output.id(), node.first_output + i);
       s.types.push_back(output.type());
-      s.kept.push_back(call.op.reads.out >> i & 1 ? output : Tensor());
+      s.kept.push_back(call.op.reads.output(i) ? output : Tensor());
     }
     s.nodes.push_back(std::move(node));
   }
@@ -410,5 +412,6 @@ size_t GradientTape::recorded() const { return recorder_->storage().nodes.size()
 
 NoGradScope::NoGradScope() { ++no_grad_depth; }
 NoGradScope::~NoGradScope() { --no_grad_depth; }
+bool gradients_disabled() { return no_grad_depth > 0; }
 
 }  // namespace hone

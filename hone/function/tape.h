@@ -68,5 +68,7 @@ class NoGradScope {
   NoGradScope(const NoGradScope&) = delete;
   NoGradScope& operator=(const NoGradScope&) = delete;
 };
+/// Whether such a scope is open on this thread.
+bool gradients_disabled();
 
 }  // namespace hone

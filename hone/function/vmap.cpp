@@ -134,6 +134,22 @@ class Rule final : public BatchContext {
     };
   }
 
+  std::vector<Tensor> call_mapped(const Program& program, std::span<const Tensor> physical,
+                                  std::vector<bool>& mapped) const override {
+    const auto inner = std::make_shared<Mapping>(size());
+    std::vector<Tensor> values;
+    for (size_t i = 0; i < physical.size(); ++i)
+      values.push_back(mapped[i] ? inner->mapped(physical[i], call_.location) : physical[i]);
+    inner->push();
+    std::vector<Tensor> results = program(values);
+    inner->remove();
+    mapped.assign(results.size(), false);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (const Tensor* whole = inner->physical(results[i])) results[i] = Tensor(*whole), mapped[i] = true;
+    }
+    return results;
+  }
+
  private:
   static std::vector<Tensor> inside(Mapping& mapping, const Function& function, const Tensor& x) {
     struct Inside {

@@ -14,12 +14,15 @@ Tensor Recorder::add_input(const TensorType& type, Input input, Location locatio
 
 ValueId Recorder::value_of(const Tensor& tensor, Location location) {
   if (const auto found = values_.find(tensor.id()); found != values_.end()) return found->second;
-  if (!tensor.concrete()) fail_traced(tensor, location);
-  const Tensor dense = tensor.dense();
-  const ValueId value = builder_.add_input(tensor.type(), {.kind = InputKind::Capture, .tensor = dense});
+  const ValueId value = capture(tensor, location);
   values_.emplace(tensor.id(), value);
   held_.push_back(tensor);
   return value;
+}
+
+ValueId Recorder::capture(const Tensor& tensor, Location location) {
+  if (!tensor.concrete()) fail_traced(tensor, location);
+  return builder_.add_input(tensor.type(), {.kind = InputKind::Capture, .tensor = tensor.dense()});
 }
 
 void Recorder::process(Call& call) {

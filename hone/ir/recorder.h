@@ -24,6 +24,10 @@ class Recorder : public Interpreter {
 
   void process(Call& call) override;
 
+ protected:
+  /// The value of a tensor that this recorder did not make: a capture, or the error of value_of.
+  virtual ValueId capture(const Tensor& tensor, Location location);
+
  private:
   Builder builder_;
   std::unordered_map<uint64_t, ValueId> values_;  // by tensor id

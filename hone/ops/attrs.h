@@ -263,6 +263,15 @@ struct AdamAttrs {
   }
 };
 
+/// A program in place of a call: one region, whose inputs are the operands.
+struct FusionAttrs {
+  Regions body;
+  template <class V>
+  void visit(V& v) {
+    v.field("body", body);
+  }
+};
+
 /// Programs over the operands behind the selector, with results of the same types.
 struct BranchAttrs {
   Regions branches;
@@ -303,12 +312,21 @@ struct FrozenConvAttrs {
   }
 };
 
-/// A program in place of a call: one region, whose inputs are the operands.
-struct FusionAttrs {
+/// A body from (carries, a row of each of xs, constants) to (carries, a row of each of ys), run once for each row, or
+/// from the last to the first. `length`: one extent. `history`: further results are the carries before each row.
+struct ScanAttrs {
   Regions body;
+  Shape length;
+  int64_t carries = 0, xs = 0;
+  bool reverse = false, history = false;
   template <class V>
   void visit(V& v) {
     v.field("body", body);
+    v.field("length", length);
+    v.field("carries", carries);
+    v.field("xs", xs);
+    v.field("reverse", reverse);
+    v.field("history", history);
   }
 };
 

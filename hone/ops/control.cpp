@@ -2,46 +2,50 @@
 #include <fmt/format.h>
 
 #include "hone/base/error.h"
-#include "hone/ir/graph.h"
+#include "hone/ops/control_types.h"
 #include "hone/ops/family.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
-namespace {
+namespace control {
 
-using family::define;
-
-const ir::Graph& graph_of(const std::shared_ptr<const Region>& region) {
-  return static_cast<const ir::Graph&>(*region);
-}
-
-std::string types_of(std::span<const TensorType> types) {
+std::string types_text(std::span<const TensorType> types) {
   std::string text;
   for (const TensorType& type : types) text += (text.empty() ? "" : ", ") + to_string(type);
   return text.empty() ? "nothing" : text;
 }
 
-std::vector<TensorType> inputs_of(const ir::Graph& region) {
+std::vector<TensorType> operand_types(const InferContext& c, int first, int last) {
   std::vector<TensorType> types;
-  for (const ir::Input& input : region.inputs()) types.push_back(region.type(input.value));
-  return types;
-}
-std::vector<TensorType> outputs_of(const ir::Graph& region) {
-  std::vector<TensorType> types;
-  for (const ir::ValueId value : region.outputs()) types.push_back(region.type(value));
-  return types;
-}
-std::vector<TensorType> operands_from(const InferContext& c, int first) {
-  std::vector<TensorType> types;
-  for (int i = first; i < c.inputs(); ++i) types.push_back(c.in(i));
+  for (int i = first; i < last; ++i) types.push_back(c.in(i));
   return types;
 }
 
 void check_types(InferContext& c, std::string_view what, const std::vector<TensorType>& got,
                  const std::vector<TensorType>& expected) {
   if (got == expected) return;
-  c.fail("type mismatch", fmt::format("{}: expected {}, got {}", what, types_of(expected), types_of(got)));
+  c.fail("type mismatch", fmt::format("{}: expected {}, got {}", what, types_text(expected), types_text(got)));
 }
+
+std::shared_ptr<const Region> sample_region(
+    const std::shared_ptr<ir::Context>& context, std::span<const TensorType> types,
+    const std::function<std::vector<ir::ValueId>(ir::Builder&, std::span<const ir::ValueId>)>& build) {
+  ir::Builder builder(context);
+  std::vector<ir::ValueId> inputs;
+  for (const TensorType& type : types) inputs.push_back(builder.add_input(type, {}));
+  std::vector<ir::ValueId> outputs = build(builder, inputs);
+  return std::make_shared<ir::Graph>(builder.finish(std::move(outputs)));
+}
+
+}  // namespace control
+
+namespace {
+
+using control::check_types;
+using control::operand_types;
+using control::sample_region;
+using family::define;
+using ir::graph_of;
 
 // ---- if
 
@@ -51,10 +55,11 @@ void infer_if(InferContext& c) {
     c.fail("bad selector", fmt::format("expected: bool[] or i32[], got: {}", to_string(c.in(0))));
   if (branches.empty() || (c.dtype(0) == bool_ && branches.size() != 2))
     c.fail("wrong number of branches", fmt::format("{} for a selector of {}", branches.size(), name(c.dtype(0))));
-  const std::vector<TensorType> operands = operands_from(c, 1), results = outputs_of(graph_of(branches[0]));
+  const std::vector<TensorType> operands = operand_types(c, 1, c.inputs()),
+                                results = ir::output_types(graph_of(branches[0]));
   for (size_t i = 0; i < branches.size(); ++i) {
-    check_types(c, fmt::format("inputs of branch {}", i), inputs_of(graph_of(branches[i])), operands);
-    check_types(c, fmt::format("results of branch {}", i), outputs_of(graph_of(branches[i])), results);
+    check_types(c, fmt::format("inputs of branch {}", i), ir::input_types(graph_of(branches[i])), operands);
+    check_types(c, fmt::format("results of branch {}", i), ir::output_types(graph_of(branches[i])), results);
   }
   if (static_cast<size_t>(c.outputs()) != results.size())
     c.fail("wrong number of results", fmt::format("the branches give {}, asked for {}", results.size(), c.outputs()));
@@ -81,11 +86,11 @@ void decompose_if(const Call& call) {
 void infer_while(InferContext& c) {
   const Regions& regions = c.attrs<LoopAttrs>().regions;
   if (regions.size() != 2) c.fail("wrong number of regions", "a loop has a condition and a body");
-  const std::vector<TensorType> carried = operands_from(c, 0);
-  check_types(c, "inputs of the condition", inputs_of(graph_of(regions[0])), carried);
-  check_types(c, "inputs of the body", inputs_of(graph_of(regions[1])), carried);
-  check_types(c, "results of the body", outputs_of(graph_of(regions[1])), carried);
-  check_types(c, "results of the condition", outputs_of(graph_of(regions[0])), {{bool_, {}}});
+  const std::vector<TensorType> carried = operand_types(c, 0, c.inputs());
+  check_types(c, "inputs of the condition", ir::input_types(graph_of(regions[0])), carried);
+  check_types(c, "inputs of the body", ir::input_types(graph_of(regions[1])), carried);
+  check_types(c, "results of the body", ir::output_types(graph_of(regions[1])), carried);
+  check_types(c, "results of the condition", ir::output_types(graph_of(regions[0])), {{bool_, {}}});
   if (c.outputs() != c.inputs())
     c.fail("wrong number of results", fmt::format("{} values are carried, asked for {}", c.inputs(), c.outputs()));
   for (int i = 0; i < c.outputs(); ++i) c.out(i) = c.in(i);
@@ -101,17 +106,6 @@ void decompose_while(const Call& call) {
 
 // ---- samples
 
-using Build = std::function<std::vector<ir::ValueId>(ir::Builder&, std::span<const ir::ValueId>)>;
-
-std::shared_ptr<const Region> region(const std::shared_ptr<ir::Context>& context, std::span<const TensorType> types,
-                                     const Build& build) {
-  ir::Builder builder(context);
-  std::vector<ir::ValueId> inputs;
-  for (const TensorType& type : types) inputs.push_back(builder.add_input(type, {}));
-  std::vector<ir::ValueId> outputs = build(builder, inputs);
-  return std::make_shared<ir::Graph>(builder.finish(std::move(outputs)));
-}
-
 std::vector<Sample> if_samples() {
   std::vector<Sample> samples;
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{2, 3}}) {
@@ -121,7 +115,7 @@ std::vector<Sample> if_samples() {
       BranchAttrs attrs;
       for (const Op* op : {&ops::multiply, &ops::add, &ops::subtract}) {
         if (selector == bool_ && op == &ops::subtract) continue;
-        attrs.branches.push_back(region(context, types, [&](ir::Builder& b, std::span<const ir::ValueId> in) {
+        attrs.branches.push_back(sample_region(context, types, [&](ir::Builder& b, std::span<const ir::ValueId> in) {
           return std::vector{b.add_one(*op, {}, in, 0)};
         }));
       }
@@ -138,16 +132,20 @@ std::vector<Sample> while_samples() {
     const auto context = std::make_shared<ir::Context>();
     const TensorType types[] = {{i32, {}}, {i32, {}}, {f32, shape}};
     LoopAttrs attrs;
-    attrs.regions.push_back(region(context, types, [](ir::Builder& b, std::span<const ir::ValueId> in) {
+    attrs.regions.push_back(sample_region(context, types, [](ir::Builder& b, std::span<const ir::ValueId> in) {
       return std::vector{b.add_one(ops::less, {}, in.first(2), 0)};
     }));
-    attrs.regions.push_back(region(context, types, [](ir::Builder& b, std::span<const ir::ValueId> in) {
+    attrs.regions.push_back(sample_region(context, types, [](ir::Builder& b, std::span<const ir::ValueId> in) {
       const ir::ValueId one = b.add_one(ops::constant, ConstantAttrs{i32, {}, 1}, {}, 0);
       const ir::ValueId next[] = {in[0], one}, square[] = {in[2], in[2]};
       return std::vector{b.add_one(ops::add, {}, next, 0), in[1], b.add_one(ops::multiply, {}, square, 0)};
     }));
-    samples.push_back(
-        {.inputs = {types[0], types[1], types[2]}, .attrs = Attrs(attrs), .low = -1, .high = 2, .outputs = 3});
+    samples.push_back({.inputs = {types[0], types[1], types[2]},
+                       .attrs = Attrs(attrs),
+                       .low = -1,
+                       .high = 2,
+                       .differentiable = false,
+                       .outputs = 3});
   }
   return samples;
 }
@@ -169,7 +167,10 @@ constinit const Op if_ =
                .max_inputs = -1,
                .outputs = -1,
                .infer = infer_if,
+               .vjp = control::vjp_if,
+               .reads = {~0U, 0},
                .decompose = decompose_if,
+               .batch = control::batch_if,
                .samples = if_samples,
                .dtypes = kBool | bit(i32),
            },
@@ -184,7 +185,9 @@ constinit const Op while_ =
                .max_inputs = -1,
                .outputs = -1,
                .infer = infer_while,
+               .vjp = control::vjp_while,
                .decompose = decompose_while,
+               .batch = control::batch_while,
                .samples = while_samples,
            },
            control_cost);

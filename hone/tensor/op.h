@@ -95,6 +95,11 @@ class BatchContext {
   /// to operand i and is summed over the examples where that is not mapped.
   using Function = std::function<std::vector<Tensor>(const Tensor&)>;
   virtual Function lifted(Function function) const = 0;
+  /// Calls a function of values of one example on physical ones, those with a flag mapped, above the calling thread's
+  /// stack as it is now. The results are physical; `mapped` says which of them are.
+  using Program = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+  virtual std::vector<Tensor> call_mapped(const Program& program, std::span<const Tensor> physical,
+                                          std::vector<bool>& mapped) const = 0;
 
   int inputs() const { return static_cast<int>(call().inputs.size()); }
   int outputs() const { return static_cast<int>(call().outputs.size()); }
@@ -112,9 +117,12 @@ struct Cost {
 };
 using CostFn = Cost (*)(AttrRef attrs, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs);
 
-/// Which values a gradient rule reads: bit i = input or output i. Only these are kept on the tape.
+/// Which values a gradient rule reads: bit i = input or output i, bit 31 all from 31 on. Only these are kept on the
+/// tape.
 struct Reads {
   uint32_t in = 0, out = 0;
+  constexpr bool input(uint32_t i) const { return in >> (i < 31 ? i : 31) & 1; }
+  constexpr bool output(uint32_t i) const { return out >> (i < 31 ? i : 31) & 1; }
 };
 
 /// What kind of work an op is: decides how passes and evaluators treat it.
