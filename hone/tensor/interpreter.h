@@ -83,8 +83,8 @@ bool has_interpreters();
 void dispatch_read(const Variable& variable, Tensor& value);
 /// Asks the thread's entries, top to bottom, whether one keeps an assigned value.
 bool dispatch_assign(const Variable& variable, const Tensor& value);
-/// Asks the thread's entries, top to bottom, for the first value of a variable. Error kFailedPrecondition where a traced
-/// one gets no elements.
+/// Asks the thread's entries, top to bottom, for the first value of a variable. Error kFailedPrecondition where a
+/// traced one gets no elements.
 Tensor dispatch_initial(const Tensor& value, Location location);
 
 /// Error kFailedPrecondition: a traced value is read on the host, or used where its trace does not reach; names the

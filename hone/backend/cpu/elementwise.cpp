@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kBlock = 1024;   // elements spread at a time
+constexpr int64_t kBlock = 1024;  // elements spread at a time
 constexpr size_t kOperands = 3;
 constexpr int64_t kGrain = 16384;  // elements that are worth a thread
 
