@@ -43,11 +43,11 @@ set(HONE_INTERNAL_HEADERS
     "/hone/base/(arena|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
     "/hone/device/block_cache\\.h$"
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
-    "/hone/function/(check_numerics|evaluate|flat_map|lowered_state|signature|trace)\\.h$"
+    "/hone/function/(check_numerics|evaluate|flat_map|lowered_state|region_call|signature|trace)\\.h$"
     "/hone/math/(bits|composites|contraction|convert|erf|exp_log|functors|half|kernels|level|nn[a-z_]*)\\.h$"
     "/hone/math/(power|reduce[a-z_]*|scalar|tile|trigonometry|vec|x86)\\.h$"
     "/hone/nn/(registry|targets)\\.h$"
-    "/hone/ops/(batch|combine|conv_geometry|conv_rules|dot_axes|family|frozen|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"
+    "/hone/ops/(batch|control_types|region_vjp|combine|conv_geometry|conv_rules|dot_axes|family|frozen|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"
     "/hone/optim/clipping\\.h$"
     "/hone/tensor/half\\.h$"
     "/hone/train/(model_state|sequential|steps)\\.h$")

@@ -18,7 +18,7 @@ struct Settings {
   /// The first NaN or infinity that comes of finite operands is Error kNumerical: op, ranges, line. Functions run op by
   /// op meanwhile, with the same bits.
   bool check_numerics = false;
-  bool poison_memory = false;      ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
+  bool poison_memory = false;  ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
   /// function() records each function twice and compares: finds what the host does differently each time (counters,
   /// clocks, random numbers of its own). On in builds with asserts.
 #ifdef NDEBUG
