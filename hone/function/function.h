@@ -117,7 +117,7 @@ class Function {
   static Tensor stand_in(const Spec&) { return {}; }
   template <class T>
     requires(!std::is_same_v<T, Spec>)
-  static const T& stand_in(const T& value) {
+  static T stand_in(const T& value) {
     return value;
   }
   template <class T>

@@ -87,8 +87,9 @@ void AttributeParser::tensor_type(std::string_view body, Type& type, const Token
     if (x == std::string_view::npos) break;
     int64_t extent = kUnknown;
     if (rest[0] != '?') {
-      const auto result = std::from_chars(rest.data(), rest.data() + x, extent);
-      if (result.ec != std::errc() || result.ptr != rest.data() + x) lexer_.fail(token, "a tensor's extents");
+      const char *const first = &rest[0], *const last = first + x;
+      const auto result = std::from_chars(first, last, extent);
+      if (result.ec != std::errc() || result.ptr != last) lexer_.fail(token, "a tensor's extents");
     }
     type.dims.push_back(extent);
     rest.remove_prefix(x + 1);

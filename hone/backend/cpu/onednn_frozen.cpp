@@ -107,8 +107,8 @@ Ref<Buffer> FrozenPrimitive::packed(Arguments& arguments, const Tensor& weights)
   if (known && known->tensor == weights.id()) return known->data;
   Ref<Buffer> data = pack(arguments, weights.mutable_bytes());
   if (known || weights.id() == 0) return data;
-  auto fresh = std::make_unique<const Packed>(Packed{weights.id(), data});
-  if (packed_.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) (void)fresh.release();
+  const auto* const fresh = new Packed{weights.id(), data};
+  if (!packed_.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) delete fresh;  // another was first
   return data;
 }
 
