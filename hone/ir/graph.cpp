@@ -52,6 +52,65 @@ const TensorType* Context::intern(const TensorType& type) {
   return kept;
 }
 
+namespace {
+
+Graph detached(const Graph& graph, const Context& from);
+
+// Gives regions that share the context `from` one of their own: a context that kept them would keep itself.
+class Detacher final : public AttrVisitor {
+ public:
+  explicit Detacher(const Context& from) : from_(from) {}
+  void field(const char*, int64_t&) override {}
+  void field(const char*, double&) override {}
+  void field(const char*, bool&) override {}
+  void field(const char*, DType&) override {}
+  void field(const char*, Shape&) override {}
+  void field(const char*, Ints&) override {}
+  void field(const char*, std::string&) override {}
+  void field(const char*, Regions& regions) override {
+    for (auto& region : regions) {
+      const auto& graph = static_cast<const Graph&>(*region);
+      if (graph.shared_context().get() == &from_) region = std::make_shared<Graph>(detached(graph, from_));
+    }
+  }
+
+ private:
+  const Context& from_;
+};
+
+Attrs detached(AttrRef attrs, const Context& from) {
+  Attrs own(attrs);
+  Detacher detacher(from);
+  const AttrRef ref = own;
+  ref.type()->visit(const_cast<void*>(ref.data()), detacher);
+  return own;
+}
+
+bool has_regions(AttrRef attrs) { return attrs.type() && !attrs.type()->trivial && !regions_of(attrs).empty(); }
+
+Graph detached(const Graph& graph, const Context& from) {
+  Builder builder(std::make_shared<Context>());
+  std::vector<ValueId> map(graph.values(), kNone);
+  for (const Input& input : graph.inputs()) map[input.value] = builder.add_input(graph.type(input.value), input);
+  for (const Node& node : graph.nodes()) {
+    SmallVector<ValueId, 8> operands;
+    for (const ValueId operand : graph.operands(node)) operands.push_back(map[operand]);
+    const Attrs own = has_regions(node.attrs) ? detached(node.attrs, from) : Attrs();
+    const uint32_t made =
+        builder.add(*node.op, has_regions(node.attrs) ? AttrRef(own) : node.attrs, {operands.data(), operands.size()},
+                    node.results, builder.context().add(graph.origin(node)), node.again);
+    for (uint32_t i = 0; i < node.results; ++i)
+      map[node.first_result + i] = builder.graph().nodes()[made].first_result + i;
+  }
+  std::vector<ValueId> outputs;
+  for (const ValueId output : graph.outputs()) outputs.push_back(map[output]);
+  Graph result = builder.finish(std::move(outputs));
+  result.name = graph.name;
+  return result;
+}
+
+}  // namespace
+
 AttrRef Context::intern(AttrRef attrs) {
   if (!attrs.type()) return {};
   const uint64_t hash = hone::hash(attrs);
@@ -59,7 +118,8 @@ AttrRef Context::intern(AttrRef attrs) {
   for (auto at = first; at != last; ++at) {
     if (equal(at->second, attrs)) return at->second;
   }
-  const AttrRef kept = tables_->attrs.emplace_back(attrs);
+  const AttrRef kept = has_regions(attrs) ? AttrRef(tables_->attrs.emplace_back(detached(attrs, *this)))
+                                          : AttrRef(tables_->attrs.emplace_back(attrs));
   tables_->attr_index.emplace(hash, kept);
   return kept;
 }
