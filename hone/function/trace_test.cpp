@@ -254,10 +254,16 @@ TEST(Trace, TwoHundredResultsAndTwelveAxes) {
   EXPECT_EQ(g(x).to_vector<float>(), sum(tanh(x) + x, {1, 3, 11}).to_vector<float>());
 }
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kManyPairs = 2500;  // unoptimised sanitized code takes minutes for more
+#else
+constexpr int kManyPairs = 50000;
+#endif
+
 TEST(Trace, AHundredThousandCalls) {
   const auto f = function([](Tensor x) {
     Tensor y = x;
-    for (int i = 0; i < 50000; ++i) y = (y + x) * 0.5F;
+    for (int i = 0; i < kManyPairs; ++i) y = (y + x) * 0.5F;
     return y;
   });
   EXPECT_EQ(f(x3()).to_vector<float>(), x3().to_vector<float>());
