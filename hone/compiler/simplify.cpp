@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "hone/base/thread_local.h"
 #include "hone/compiler/passes.h"
 #include "hone/compiler/rules.h"
 #include "hone/ops/attrs.h"
@@ -15,13 +16,17 @@ namespace {
 constexpr size_t kFoldedBytes = size_t{1} << 16;  // of a literal that folding makes
 constexpr double kFoldedWork = 1e6;               // operations of one call that is folded
 
-thread_local std::vector<RuleCount> counts;
+struct Counts {
+  std::vector<RuleCount> rules;
+};
 
 void count(const char* rule) {
-  for (RuleCount& each : counts) {
+  Counts* const own = ThreadLocal<Counts>::get();
+  if (!own) return;
+  for (RuleCount& each : own->rules) {
     if (each.rule == rule) return void(++each.count);
   }
-  counts.push_back({rule, 1});
+  own->rules.push_back({rule, 1});
 }
 
 std::span<const Rule* const> rules_of(const Op& op) {
@@ -165,11 +170,14 @@ bool Match::is(size_t i, double value) const {
   });
 }
 
-std::vector<RuleCount> last_rule_counts() { return counts; }
+std::vector<RuleCount> last_rule_counts() {
+  const Counts* const own = ThreadLocal<Counts>::get();
+  return own ? own->rules : std::vector<RuleCount>();
+}
 
 ir::Graph simplify(const ir::Graph& graph) {
   constexpr int kRounds = 4;
-  counts.clear();
+  if (Counts* const own = ThreadLocal<Counts>::get()) own->rules.clear();
   bool changed = false;
   ir::Graph result = Simplifier(graph).run(changed);
   for (int round = 1; changed && round < kRounds; ++round) result = Simplifier(remove_dead(result)).run(changed);
