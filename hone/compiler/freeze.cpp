@@ -17,6 +17,21 @@
 namespace hone::compiler {
 namespace {
 
+/// All calls of `graph` over a builder that has its inputs; `map` says what became of them.
+ir::Graph copy_nodes(const ir::Graph& graph, ir::Builder& to, std::vector<ir::ValueId>& map) {
+  for (const ir::Node& node : graph.nodes()) {
+    SmallVector<ir::ValueId, 8> operands;
+    for (const ir::ValueId operand : graph.operands(node)) operands.push_back(map[operand]);
+    const uint32_t made = to.add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results, node.origin);
+    for (uint32_t i = 0; i < node.results; ++i) map[node.first_result + i] = to.graph().nodes()[made].first_result + i;
+  }
+  std::vector<ir::ValueId> outputs;
+  for (const ir::ValueId output : graph.outputs()) outputs.push_back(map[output]);
+  ir::Graph result = to.finish(std::move(outputs));
+  result.name = graph.name;
+  return result;
+}
+
 constexpr uint32_t kNone = ir::kNone;
 constexpr size_t kSpareBytes = size_t{1} << 16;  // by which folding may enlarge constants
 
@@ -41,17 +56,7 @@ ir::Graph with_values(const ir::Graph& graph, std::span<const Tensor> variables)
     }
     map[old] = to.add_input(graph.type(old), std::move(input));
   }
-  for (const ir::Node& node : graph.nodes()) {
-    SmallVector<ir::ValueId, 8> operands;
-    for (const ir::ValueId operand : graph.operands(node)) operands.push_back(map[operand]);
-    const uint32_t made = to.add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results, node.origin);
-    for (uint32_t i = 0; i < node.results; ++i) map[node.first_result + i] = to.graph().nodes()[made].first_result + i;
-  }
-  std::vector<ir::ValueId> outputs;
-  for (const ir::ValueId output : graph.outputs()) outputs.push_back(map[output]);
-  ir::Graph result = to.finish(std::move(outputs));
-  result.name = graph.name;
-  return result;
+  return copy_nodes(graph, to, map);
 }
 
 // A library call under way: written when somebody needs its value.
@@ -327,17 +332,7 @@ ir::Graph drop_unused_constants(const ir::Graph& graph) {
     const bool used = users.outputs[input.value] > 0 || !users.of(input.value).empty();
     if (used || !input.tensor.defined()) map[input.value] = to.add_input(graph.type(input.value), input);
   }
-  for (const ir::Node& node : graph.nodes()) {
-    SmallVector<ir::ValueId, 8> operands;
-    for (const ir::ValueId operand : graph.operands(node)) operands.push_back(map[operand]);
-    const uint32_t made = to.add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results, node.origin);
-    for (uint32_t i = 0; i < node.results; ++i) map[node.first_result + i] = to.graph().nodes()[made].first_result + i;
-  }
-  std::vector<ir::ValueId> outputs;
-  for (const ir::ValueId output : graph.outputs()) outputs.push_back(map[output]);
-  ir::Graph result = to.finish(std::move(outputs));
-  result.name = graph.name;
-  return result;
+  return copy_nodes(graph, to, map);
 }
 
 }  // namespace
