@@ -6,7 +6,8 @@
 namespace hone::golden {
 namespace {
 
-constexpr const char* kText = "func @main {\n  %0 = add %a, %b\n  %1 = add %0, %b\n  %2 = exp(%1) [3]\n  return %2\n}\n";
+constexpr const char* kText =
+    "func @main {\n  %0 = add %a, %b\n  %1 = add %0, %b\n  %2 = exp(%1) [3]\n  return %2\n}\n";
 
 TEST(Check, AcceptsWhatTheTextShows) {
   for (const char* script : {
@@ -30,13 +31,13 @@ struct Wrong {
 TEST(Check, ShowsWhatItMissesAndWhereItLooked) {
   for (const Wrong& wrong : {
            Wrong{"// CHECK: tanh", "line 1: CHECK: tanh\nis in none of these lines:", "   1 | func @main {"},
-           Wrong{"// CHECK: exp\n// CHECK: add", "line 2: CHECK: add\nis in none of these lines:",
-                 "   5 |   return %2\n   6 | }"},
+           Wrong{"// CHECK: exp\n// CHECK: add",
+                 "line 2: CHECK: add\nis in none of these lines:", "   5 |   return %2\n   6 | }"},
            Wrong{"// CHECK: add\n// CHECK: add\n// CHECK: add", "line 3: CHECK: add", "   4 |   %2 = exp"},
-           Wrong{"// CHECK: %0 = add\n// CHECK-NEXT: exp", "line 2: CHECK-NEXT: exp\nis not in this line:",
-                 "   3 |   %1 = add %0, %b"},
-           Wrong{"// CHECK: func\n// CHECK-NOT: add\n// CHECK: exp", "line 2: CHECK-NOT: add\nis in this line:",
-                 "   2 |   %0 = add"},
+           Wrong{"// CHECK: %0 = add\n// CHECK-NEXT: exp",
+                 "line 2: CHECK-NEXT: exp\nis not in this line:", "   3 |   %1 = add %0, %b"},
+           Wrong{"// CHECK: func\n// CHECK-NOT: add\n// CHECK: exp",
+                 "line 2: CHECK-NOT: add\nis in this line:", "   2 |   %0 = add"},
            Wrong{"// CHECK: func\n// CHECK-NOT: return", "line 2: CHECK-NOT: return", "   5 |   return %2"},
            Wrong{"// CHECK-NOT: func\n// CHECK: add", "line 1: CHECK-NOT: func", "   1 | func @main {"},
            Wrong{"// CHECK: }\n// CHECK-NEXT: func", "line 2: CHECK-NEXT", "(the text ends here)"},

@@ -1,5 +1,5 @@
-// What each pass does, fixed as text: tests/golden/ir/*.mlir are programs with the passes to run and what must come out.
-// Programs of one file stand between lines `// -----`. HONE_IR_PRINT=1 prints what comes out, to write a new one.
+// What each pass does, fixed as text: tests/golden/ir/*.mlir are programs with the passes to run and what must come
+// out. Programs of one file stand between lines `// -----`. HONE_IR_PRINT=1 prints what comes out, to write a new one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -77,8 +77,8 @@ std::vector<Program> programs() {
       // Empty lines in front, so that messages give lines of the file.
       const auto line = static_cast<size_t>(std::count(whole.begin(), whole.begin() + static_cast<long>(at), '\n'));
       const std::string text = whole.substr(at, end - at);
-      all.push_back({fmt::format("{}:{}", path.filename().string(), line + 1), std::string(line, '\n') + text,
-                     run_line(text)});
+      all.push_back(
+          {fmt::format("{}:{}", path.filename().string(), line + 1), std::string(line, '\n') + text, run_line(text)});
       at = end + kCut.size();
     }
   }

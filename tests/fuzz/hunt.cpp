@@ -1,0 +1,48 @@
+#include "tests/fuzz/hunt.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "hone/base/error.h"
+#include "hone/base/file.h"
+#include "hone/compiler/stablehlo.h"
+#include "hone/function/trace.h"
+
+namespace hone::fuzz {
+
+std::string ir_text(const Program& program) {
+  const std::vector<Tensor> inputs = inputs_of(program);
+  const std::vector<Variable> variables = variables_of(program);
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) types.push_back(input.type());
+  constexpr bool kDefined[] = {true, true, true, true};
+  try {
+    const Trace trace = record({"fuzz", types, {kDefined, types.size()}},
+                               [&](std::span<const Tensor> leaves, std::vector<Tensor>& results, auto&) {
+                                 results = run(program, {leaves.begin(), leaves.end()}, variables);
+                               });
+    return compiler::to_text(trace.graph);
+  } catch (const Error& error) {
+    return fmt::format("// {}\n", error.parts().what);
+  }
+}
+
+bool hold(const char* oracle, const Program& program, const Oracle& difference) {
+  if (difference(program).empty()) return false;
+  const Program least = minimise(program, [&](const Program& p) { return !difference(p).empty(); });
+  const std::string what = difference(least), ir = ir_text(least);
+  const char* const wanted = std::getenv("HONE_FUZZ_KEEP");
+  const std::filesystem::path folder = wanted ? wanted : std::filesystem::temp_directory_path() / "hone-fuzz";
+  const std::string file = (folder / fmt::format("{}-{:x}.mlir", oracle, program.inputs)).string();
+  std::filesystem::create_directories(folder);
+  write_file_atomic(file, fmt::format("// Oracle: {}\n// Program: {}\n// {}\n{}", oracle, least.text(), what, ir));
+  ADD_FAILURE() << oracle << ": " << what << "\n  " << least.text() << "\n  kept as " << file
+                << "; once mended, move it to tests/fuzz/kept\n"
+                << ir;
+  return true;
+}
+
+}  // namespace hone::fuzz
