@@ -17,7 +17,6 @@
 #include "hone/compiler/pipeline.h"
 #include "hone/compiler/stablehlo.h"
 #include "hone/function/function.h"
-#include "hone/function/trace.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/reduction.h"
@@ -139,38 +138,18 @@ TEST(GraphFuzz, ThreadsGiveTheSameBits) {
 
 // ---- text
 
-std::vector<Tensor> elements(const ir::Graph& graph, std::span<const Tensor> given,
-                             const std::vector<Variable>& state) {
-  std::vector<Tensor> inputs;
-  size_t argument = 0, variable = 0;
-  for (const ir::Input& input : graph.inputs()) {
-    inputs.push_back(input.tensor.defined()                  ? input.tensor
-                     : input.kind == ir::InputKind::Variable ? state[variable++].value()
-                                                             : given[argument++]);
-  }
-  return inputs;
-}
-
 // Written, read and run: the same bits; written again: the same text.
 std::string text_difference(const Program& program, int& unrecorded) {
-  const std::vector<Tensor> inputs = inputs_of(program);
-  const std::vector<Variable> variables = variables_of(program);
-  std::vector<TensorType> types;
-  for (const Tensor& input : inputs) types.push_back(input.type());
-  constexpr bool kDefined[] = {true, true, true, true};
   try {
-    const Trace trace = record({"fuzz", types, {kDefined, types.size()}},
-                               [&](std::span<const Tensor> leaves, std::vector<Tensor>& results, auto&) {
-                                 results = run(program, {leaves.begin(), leaves.end()}, variables);
-                               });
-    const std::vector<Tensor> all = elements(trace.graph, inputs, trace.variables);
-    const std::vector<Tensor> expected = ir::interpret(trace.graph, all);
+    const Recorded whole = recorded(program);
+    const ir::Graph& graph = whole.trace.graph;
+    const std::vector<Tensor> expected = ir::interpret(graph, whole.inputs);
     std::vector<Tensor> given;  // literals are in the text
-    for (size_t i = 0; i < all.size(); ++i) {
-      if (trace.graph.inputs()[i].kind != ir::InputKind::Constant) given.push_back(all[i]);
+    for (size_t i = 0; i < whole.inputs.size(); ++i) {
+      if (graph.inputs()[i].kind != ir::InputKind::Constant) given.push_back(whole.inputs[i]);
     }
     const bool generic = program.inputs % 2 == 1;
-    const std::string text = compiler::to_text(trace.graph, {.generic = generic, .locations = program.inputs % 3 == 0});
+    const std::string text = compiler::to_text(graph, {.generic = generic, .locations = program.inputs % 3 == 0});
     const ir::Graph read = compiler::parse_text(text, "fuzz");
     ir::verify(read, "parse_text");
     std::vector<Tensor> again;

@@ -9,22 +9,32 @@
 #include "hone/base/error.h"
 #include "hone/base/file.h"
 #include "hone/compiler/stablehlo.h"
-#include "hone/function/trace.h"
 
 namespace hone::fuzz {
 
-std::string ir_text(const Program& program) {
-  const std::vector<Tensor> inputs = inputs_of(program);
+Recorded recorded(const Program& program) {
+  const std::vector<Tensor> arguments = inputs_of(program);
   const std::vector<Variable> variables = variables_of(program);
   std::vector<TensorType> types;
-  for (const Tensor& input : inputs) types.push_back(input.type());
+  for (const Tensor& argument : arguments) types.push_back(argument.type());
   constexpr bool kDefined[] = {true, true, true, true};
+  Recorded out{record({"fuzz", types, {kDefined, types.size()}},
+                      [&](std::span<const Tensor> leaves, std::vector<Tensor>& results, auto&) {
+                        results = run(program, {leaves.begin(), leaves.end()}, variables);
+                      }),
+               {}};
+  size_t argument = 0, variable = 0;
+  for (const ir::Input& input : out.trace.graph.inputs()) {
+    out.inputs.push_back(input.tensor.defined()                  ? input.tensor
+                         : input.kind == ir::InputKind::Variable ? out.trace.variables[variable++].value()
+                                                                 : arguments[argument++]);
+  }
+  return out;
+}
+
+std::string ir_text(const Program& program) {
   try {
-    const Trace trace = record({"fuzz", types, {kDefined, types.size()}},
-                               [&](std::span<const Tensor> leaves, std::vector<Tensor>& results, auto&) {
-                                 results = run(program, {leaves.begin(), leaves.end()}, variables);
-                               });
-    return compiler::to_text(trace.graph);
+    return compiler::to_text(recorded(program).trace.graph);
   } catch (const Error& error) {
     return fmt::format("// {}\n", error.parts().what);
   }
