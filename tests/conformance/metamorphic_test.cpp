@@ -61,7 +61,8 @@ void expect_same(const F& one, const G& other, const char* what, Counts& counts)
     return;
   }
   ++counts.bounded;
-  const bool half = std::ranges::any_of(expected, [](const Tensor& x) { return x.dtype() == f16 || x.dtype() == bf16; });
+  const bool half =
+      std::ranges::any_of(expected, [](const Tensor& x) { return x.dtype() == f16 || x.dtype() == bf16; });
   EXPECT_EQ(difference(got, expected, half ? 1e-2 : 2e-5), "") << what << " (library)";
 }
 
@@ -188,8 +189,7 @@ TEST(Metamorphic, ElementwiseOpsCommuteWithMovement) {
                 [&] {
                   Tensors whole;
                   for (const auto& [from, to] : {std::pair{0, 1}, std::pair{1, 6}, std::pair{6, 7}}) {
-                    const Tensor part =
-                        run(c, mapped(inputs, [&](const Tensor& x) { return cut(x, from, to); }))[0];
+                    const Tensor part = run(c, mapped(inputs, [&](const Tensor& x) { return cut(x, from, to); }))[0];
                     whole.push_back(part);
                   }
                   return Tensors{concatenate(whole, 0)};
@@ -206,7 +206,8 @@ TEST(Metamorphic, ScalesOfTwoGoThroughLinearOps) {
   for_each_case([&](const Case& c) {
     if (c.op.op_class == OpClass::Effect || c.op.op_class == OpClass::Random) return;
     const Tensors inputs = draw(c);
-    if (std::ranges::any_of(inputs, [](const Tensor& x) { return is_floating(x.dtype()) && x.dtype() != f32 && x.dtype() != f64; }))
+    if (std::ranges::any_of(
+            inputs, [](const Tensor& x) { return is_floating(x.dtype()) && x.dtype() != f32 && x.dtype() != f64; }))
       return;
     const auto doubled = [](const Tensor& x) { return is_floating(x.dtype()) ? x + x : x; };
     const Tensors once = run(c, inputs), expected = mapped(once, doubled);
@@ -242,14 +243,16 @@ TEST(Metamorphic, ReductionsOfPartsMakeTheWhole) {
     shape[axis] = shape[axis] + 3;
     const Tensor whole = draw(c, longer)[0];
     const int64_t n = whole.dim(axis);
-    const Tensors parts{take(whole, iota({2}, 0, i32), axis), reverse(take(reverse(whole, {axis}), iota({n - 2}, 0, i32), axis), {axis})};
+    const Tensors parts{take(whole, iota({2}, 0, i32), axis),
+                        reverse(take(reverse(whole, {axis}), iota({n - 2}, 0, i32), axis), {axis})};
     ASSERT_EQ(difference(Tensors{concatenate(parts, axis)}, Tensors{whole}), "");
     Tensors each;
     for (const Tensor& part : parts) each.push_back(run(c, {part})[0]);
     Tensor together = stack(each, 0);
     const Tensors got{dispatch(c.op, AxesAttrs{{0}}, {&together, 1}, {})}, expected = run(c, {whole});
     Tensor twice = stack(Tensors{parts[0], parts[0]}, 0);
-    const bool chooses = difference(Tensors{dispatch(c.op, AxesAttrs{{0}}, {&twice, 1}, {})}, {parts.data(), 1}).empty();
+    const bool chooses =
+        difference(Tensors{dispatch(c.op, AxesAttrs{{0}}, {&twice, 1}, {})}, {parts.data(), 1}).empty();
     const bool rounds = is_floating(whole.dtype()) && !chooses;
     ++(rounds ? bounded : exact);
     const double tolerance = whole.dtype() == bf16 ? 2e-2 : whole.dtype() == f16 ? 3e-3 : 1e-5;

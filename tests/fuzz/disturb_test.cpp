@@ -1,5 +1,5 @@
-// Random graphs with what means nothing put into them: barriers, moves there and back, dead calls, calls computed twice.
-// The bits stay.
+// Random graphs with what means nothing put into them: barriers, moves there and back, dead calls, calls computed
+// twice. The bits stay.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -32,8 +32,7 @@ ir::ValueId by_way(ir::Builder& to, ir::ValueId value, uint32_t origin, Draw& dr
       return call(ops::transpose, TransposeAttrs{back}, call(ops::transpose, TransposeAttrs{order}, value));
     }
     case 2:
-      return call(ops::reshape, ShapeAttrs{type.shape},
-                  call(ops::reshape, ShapeAttrs{{type.shape.count()}}, value));
+      return call(ops::reshape, ShapeAttrs{type.shape}, call(ops::reshape, ShapeAttrs{{type.shape.count()}}, value));
     default:
       call(is_floating(type.dtype) ? ops::tanh : ops::not_, {}, call(ops::optimization_barrier, {}, value));  // dead
       return value;
@@ -47,8 +46,8 @@ ir::Graph disturbed(const ir::Graph& graph, Draw& draw, int& changes) {
     if (ir::has_effect(node)) continue;
     if (draw.chance(0.1)) {
       const SmallVector<ir::ValueId, 8> operands = rewriter.operands(node);
-      const uint32_t second = rewriter.to().add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results,
-                                                node.origin, true);
+      const uint32_t second =
+          rewriter.to().add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results, node.origin, true);
       for (uint32_t i = 0; i < node.results; ++i)
         rewriter.set(node.first_result + i, rewriter.to().graph().nodes()[second].first_result + i);
       ++changes;
