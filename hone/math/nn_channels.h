@@ -174,6 +174,58 @@ inline void max_pool_grad_rows(const PoolShape& s, const float* x, const float* 
   }
 }
 
+/// Elements along one axis that window i alone may touch where windows lie apart: up to the next window's first.
+inline Span territory(int64_t i, int64_t windows, int64_t stride, int64_t low, int64_t extent) {
+  const auto first = [&](int64_t at) {
+    const int64_t from = at * stride - low;
+    return at <= 0 || from < 0 ? 0 : from < extent ? from : extent;
+  };
+  return {first(i), i + 1 == windows ? extent : first(i + 1)};
+}
+
+/// Writes every element of its territory once, after the window was read: dx may be x.
+inline void max_pool_grad_apart_rows(const PoolShape& s, const float* x, const float* ct, float* dx, int64_t begin,
+                                     int64_t end) {
+  const float* x_end = x + s.h * s.w * s.c;
+  for (int64_t row = begin; row < end; ++row) {
+    const Span rows = clip(row * s.sh - s.top, s.kh, s.h), all_rows = territory(row, s.oh, s.sh, s.top, s.h);
+    for (int64_t h = all_rows.begin; h < all_rows.end; ++h) {
+      if (h >= rows.begin && h < rows.end) continue;
+      for (int64_t k = 0; k < s.w * s.c; ++k) dx[h * s.w * s.c + k] = 0;
+    }
+    for (int64_t i = 0; i < s.ow; ++i) {
+      const Span columns = clip(i * s.sw - s.left, s.kw, s.w), all_columns = territory(i, s.ow, s.sw, s.left, s.w);
+      const float* slope = ct + (row * s.ow + i) * s.c;
+      for (int64_t j = 0; j < s.c; j += F32::kLanes) {
+        const int64_t left = s.c - j;
+        F32 best = -__builtin_inff();
+        Vec<int> chosen = 0;
+        int place = 0;
+        for (int64_t h = rows.begin; h < rows.end; ++h) {
+          for (int64_t w = columns.begin; w < columns.end; ++w, ++place) {
+            const F32 v = load_channels(x + (h * s.w + w) * s.c + j, left, x_end);
+            const auto better = (v > best) | ((v != v) & (best == best));
+            best = select(better, v, best);
+            chosen = select(better, Vec<int>(place), chosen);
+          }
+        }
+        place = 0;
+        const F32 nothing = 0.0F,
+                  add =
+                      (left >= F32::kLanes ? F32::load(slope + j) : F32::load_partial(slope + j, left, 0.0F)) + nothing;
+        for (int64_t h = rows.begin; h < rows.end; ++h) {
+          for (int64_t w = all_columns.begin; w < all_columns.end; ++w) {
+            const bool inside = w >= columns.begin && w < columns.end;
+            const F32 v = inside ? select(chosen == Vec<int>(place++), add, nothing) : nothing;
+            float* to = dx + (h * s.w + w) * s.c + j;
+            left >= F32::kLanes ? v.store(to) : v.store_partial(to, left);
+          }
+        }
+      }
+    }
+  }
+}
+
 inline void avg_pool_grad_rows(const PoolShape& s, const float* ct, const float* ct_end, float* dx, float* limit,
                                int64_t begin, int64_t end) {
   const auto first = [](int64_t at, int64_t window, int64_t stride) {
@@ -212,6 +264,7 @@ constexpr void fill_nn_channels(NnKernels& k) {
   k.max_pool = &pool_rows<MaxWindow>;
   k.avg_pool = &pool_rows<MeanWindow>;
   k.max_pool_grad = &max_pool_grad_rows;
+  k.max_pool_grad_apart = &max_pool_grad_apart_rows;
   k.avg_pool_grad = &avg_pool_grad_rows;
 }
 
