@@ -33,10 +33,9 @@ struct Program {
 
 std::shared_ptr<const compiler::Executable> compiled(const Program& program) {
   constexpr bool kDefined[] = {true, true, true};
-  const Trace trace = record({program.name, program.types, {kDefined, program.types.size()}},
-                             [&](std::span<const Tensor> leaves, Tensors& results, auto&) {
-                               results = program.body(leaves);
-                             });
+  const Trace trace =
+      record({program.name, program.types, {kDefined, program.types.size()}},
+             [&](std::span<const Tensor> leaves, Tensors& results, auto&) { results = program.body(leaves); });
   return compiler::compile(compiler::optimize(trace.graph)).executable;
 }
 
@@ -67,24 +66,29 @@ bool same(const Tensors& a, const Tensors& b) {
 
 std::vector<Program> programs() {
   return {
-      {"a cluster, reductions and a product", {{f32, {40, 33}}, {f32, {33, 8}}},
+      {"a cluster, reductions and a product",
+       {{f32, {40, 33}}, {f32, {33, 8}}},
        [](std::span<const Tensor> x) {
          const Tensor y = tanh(x[0] * 2 + 1) * x[0];
          return Tensors{softmax(y), sum(y, 0), matmul(y, x[1]) + 1, x[0][slice(3, 7)]};
        }},
-      {"a convolution of the library", {{f32, {2, 9, 9, 3}}, {f32, {3, 3, 3, 8}}},
+      {"a convolution of the library",
+       {{f32, {2, 9, 9, 3}}, {f32, {3, 3, 3, 8}}},
        [](std::span<const Tensor> x) { return Tensors{relu(conv2d(x[0], x[1], {.padding = "same"}))}; }},
-      {"a cond within a while", {{f32, {50}}, {i32, {}}},
+      {"a cond within a while",
+       {{f32, {50}}, {i32, {}}},
        [](std::span<const Tensor> x) {
          return while_loop([](const Tensors& c) { return c[1] < 9; },
                            [](const Tensors& c) {
-                             return Tensors{cond(sum(c[0]) > 0, [](Tensor v) { return v - 0.25F; },
-                                                 [](Tensor v) { return tanh(v) + 0.5F; }, c[0]),
+                             return Tensors{cond(
+                                                sum(c[0]) > 0, [](Tensor v) { return v - 0.25F; },
+                                                [](Tensor v) { return tanh(v) + 0.5F; }, c[0]),
                                             c[1] + 1};
                            },
                            Tensors{x[0], x[1]});
        }},
-      {"a scan", {{f32, {8}}, {f32, {12, 8}}},
+      {"a scan",
+       {{f32, {8}}, {f32, {12, 8}}},
        [](std::span<const Tensor> x) {
          auto [last, all] = scan(
              [](Tensor carry, Tensor row) {

@@ -8,8 +8,8 @@
 #include "hone/base/error.h"
 #include "hone/base/parallel.h"
 #include "hone/compiler/pipeline.h"
-#include "hone/function/control.h"
 #include "hone/device/device.h"
+#include "hone/function/control.h"
 #include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/function/trace.h"
@@ -110,44 +110,53 @@ std::vector<Named> programs() {
          for (const Tensor& each : x) y = tanh(y) * each + 0.5F;
          return Tensors{y, y * 2};
        }},
-      {"reductions", {drawn({100, 300})},
+      {"reductions",
+       {drawn({100, 300})},
        [](const Tensors& x) {
-         return Tensors{sum(x[0] * 2, 0), mean(x[0], 1), variance(x[0], 0), max(x[0]), softmax(x[0]),
-                        argmax(x[0], 1), cumsum(x[0], 0), log_softmax(x[0], 0)};
+         return Tensors{sum(x[0] * 2, 0), mean(x[0], 1),   variance(x[0], 0), max(x[0]),
+                        softmax(x[0]),    argmax(x[0], 1), cumsum(x[0], 0),   log_softmax(x[0], 0)};
        }},
-      {"library calls", {drawn({64, 128}), drawn({128, 32}), drawn({2, 16, 16, 8}), drawn({3, 3, 8, 16})},
+      {"library calls",
+       {drawn({64, 128}), drawn({128, 32}), drawn({2, 16, 16, 8}), drawn({3, 3, 8, 16})},
+       [](const Tensors& x) { return Tensors{matmul(x[0], x[1]) + 1, relu(conv2d(x[2], x[3], {.padding = "same"}))}; }},
+      {"movement",
+       {drawn({12, 20})},
        [](const Tensors& x) {
-         return Tensors{matmul(x[0], x[1]) + 1, relu(conv2d(x[2], x[3], {.padding = "same"}))};
+         return Tensors{transpose(x[0], {1, 0}) + 1,
+                        concatenate({x[0], tanh(x[0])}, 1),
+                        pad(x[0], {1, 2}, {3, 0}),
+                        sort(x[0]),
+                        reverse(x[0], {0}),
+                        x[0][slice(2, 5)],
+                        x[0]};
        }},
-      {"movement", {drawn({12, 20})},
-       [](const Tensors& x) {
-         return Tensors{transpose(x[0], {1, 0}) + 1, concatenate({x[0], tanh(x[0])}, 1), pad(x[0], {1, 2}, {3, 0}),
-                        sort(x[0]), reverse(x[0], {0}), x[0][slice(2, 5)], x[0]};
-       }},
-      {"random numbers", {random::state(1)},
+      {"random numbers",
+       {random::state(1)},
        [](const Tensors& x) {
          auto [next, values] = random::uniform(x[0], {1000});
          return Tensors{next, dropout(values, next, 0.5)};
        }},
-      {"cond", {Tensor(true), drawn({50}), drawn({50}, 2)},
+      {"cond",
+       {Tensor(true), drawn({50}), drawn({50}, 2)},
        [](const Tensors& x) {
          return Tensors{cond(
              x[0], [](Tensor a, Tensor b) { return a + tanh(b); }, [](Tensor a, Tensor b) { return a - b; }, x[1],
              x[2])};
        }},
-      {"while", {drawn({50})},
+      {"while",
+       {drawn({50})},
        [=](const Tensors& x) {
          return Tensors{while_loop([](Tensor v) { return sum(abs(v)) > 0.01F; }, halved, x[0])};
        }},
-      {"a loop with what stays", {drawn({50}), drawn({50}, 2)},
+      {"a loop with what stays",
+       {drawn({50}), drawn({50}, 2)},
        [](const Tensors& x) {
          return while_loop([](const Tensors& c) { return c[0] < 20; },
-                           [](const Tensors& c) {
-                             return Tensors{c[0] + 1, c[1] * 0.5F + c[2], c[2]};
-                           },
+                           [](const Tensors& c) { return Tensors{c[0] + 1, c[1] * 0.5F + c[2], c[2]}; },
                            Tensors{Tensor(0), x[0], x[1]});
        }},
-      {"scan", {drawn({8}), drawn({20, 8}, 2)},
+      {"scan",
+       {drawn({8}), drawn({20, 8}, 2)},
        [](const Tensors& x) {
          auto [last, all] = scan(
              [](Tensor carry, Tensor row) {
@@ -157,7 +166,8 @@ std::vector<Named> programs() {
              x[0], x[1]);
          return Tensors{last, all};
        }},
-      {"the gradient of a scan", {drawn({8}), drawn({20, 8}, 2)},
+      {"the gradient of a scan",
+       {drawn({8}), drawn({20, 8}, 2)},
        [](const Tensors& x) {
          GradientTape tape;
          tape.watch(x[0]), tape.watch(x[1]);
@@ -169,7 +179,8 @@ std::vector<Named> programs() {
              x[0], x[1]);
          return tape.gradient(sum(all) + sum(last), x);
        }},
-      {"a cond within a while", {drawn({50}), Tensor(0)},
+      {"a cond within a while",
+       {drawn({50}), Tensor(0)},
        [=](const Tensors& x) {
          return while_loop([](const Tensors& c) { return c[1] < 6; },
                            [=](const Tensors& c) {
@@ -178,7 +189,8 @@ std::vector<Named> programs() {
                            },
                            x);
        }},
-      {"a training step", {drawn({4, 12, 12, 3}), cast(abs(drawn({4}, 3)) * 9, i32)},
+      {"a training step",
+       {drawn({4, 12, 12, 3}), cast(abs(drawn({4}, 3)) * 9, i32)},
        [=](const Tensors& x) {
          GradientTape tape;
          const Tensor features = mean(relu(conv2d(x[0], kernel, {.padding = "same"})), {1, 2});
