@@ -380,7 +380,8 @@ std::string Core::explain_retraces() const {
 
 std::string Core::explain() const {
   const std::lock_guard lock(state_->mutex);
-  std::string text = fmt::format("{}: {} calls, {} traces\n", state_->options.name, state_->calls, state_->count);
+  std::string text = fmt::format("{}: {} calls, {} traces, {} plans kept\n", state_->options.name, state_->calls,
+                                 state_->count, state_->entries.size());
   for (const State::Recorded& recorded : state_->traces) {
     const ir::Graph& graph = recorded.trace->graph;
     text += fmt::format("  {}: {} calls of ops, recorded in {:.2f} ms\n", recorded.signature.text(),
