@@ -1,6 +1,7 @@
 #include "hone/compiler/control_kernels.h"
 
 #include <cstring>
+#include <optional>
 
 #include "hone/compiler/pipeline.h"
 #include "hone/device/device.h"
@@ -20,8 +21,7 @@ struct Program {
   std::vector<size_t> inputs;  // place of each operand among the executable's inputs
   std::vector<char> same;      // by result: it is the operand of the same number
 
-  explicit Program(const std::shared_ptr<const Region>& region)
-      : executable(compiler::compile(ir::graph_of(region)).executable) {
+  explicit Program(const ir::Graph& program) : executable(compiler::compile(ir::merged(program)).executable) {
     const ir::Graph& graph = executable->graph();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       if (graph.inputs()[i].kind == ir::InputKind::Argument) inputs.push_back(i);
@@ -38,7 +38,7 @@ struct Program {
 
 std::shared_ptr<const void> prepare(const KernelQuery& query) {
   auto programs = std::make_shared<std::vector<Program>>();
-  for (const auto& region : regions_of(query.attrs)) programs->emplace_back(region);
+  for (const auto& region : regions_of(query.attrs)) programs->emplace_back(ir::graph_of(region));
   return programs;
 }
 const std::vector<Program>& programs_of(const KernelCall& call) {
@@ -119,10 +119,41 @@ struct Row {
   std::byte* at(int64_t row) const { return whole.mutable_bytes() + static_cast<size_t>(row) * bytes; }
 };
 
+// A scan's body without the ys that are its carries as they come in: those are written where they lie as carries.
+struct ScanProgram {
+  std::vector<size_t> ys;       // results of the scan that the body computes
+  std::vector<size_t> history;  // by carry: the result that holds it before each row; 0: none
+  Program body;
+
+  ScanProgram(const ir::Graph& graph, size_t carries) : history(carries), body(split(graph, carries)) {}
+
+ private:
+  ir::Graph split(const ir::Graph& graph, size_t carries) {
+    std::vector<ir::ValueId> results(graph.outputs().begin(),
+                                     graph.outputs().begin() + static_cast<ptrdiff_t>(carries));
+    for (size_t i = carries; i < graph.outputs().size(); ++i) {
+      size_t carry = 0;
+      while (carry < carries && (history[carry] > 0 || graph.inputs()[carry].value != graph.outputs()[i])) ++carry;
+      if (carry < carries) {
+        history[carry] = i;
+      } else {
+        ys.push_back(i);
+        results.push_back(graph.outputs()[i]);
+      }
+    }
+    return ir::with_results(graph, results);
+  }
+};
+
+std::shared_ptr<const void> prepare_scan(const KernelQuery& query) {
+  const auto& attrs = query.attrs.as<ScanAttrs>();
+  return std::make_shared<ScanProgram>(ir::graph_of(attrs.body[0]), static_cast<size_t>(attrs.carries));
+}
+
 // A carried value goes from the operand by way of two buffers, or of its history, to the result.
 struct Carry {
   Tensor now, next, buffers[2], operand, result;
-  const Row* history = nullptr;
+  std::optional<Row> history;
   std::byte* place(int64_t step, int64_t row_after) const {
     return history ? history->at(row_after) : buffers[step & 1].mutable_bytes();
   }
@@ -131,30 +162,27 @@ struct Carry {
 class Scan {
  public:
   explicit Scan(const KernelCall& call)
-      : call_(call), a_(call.attrs.as<ScanAttrs>()), body_(programs_of(call)[0]), length_(a_.length[0].number()) {
+      : a_(call.attrs.as<ScanAttrs>()),
+        program_(*static_cast<const ScanProgram*>(call.prepared)),
+        length_(a_.length[0].number()) {
     const auto carries = static_cast<size_t>(a_.carries), sequences = static_cast<size_t>(a_.xs);
-    const size_t ys = body_.executable->graph().outputs().size() - carries;
     std::vector<Tensor> operands(call.inputs.begin(), call.inputs.end());
     for (size_t i = carries; i < carries + sequences; ++i) operands[i] = rows_.emplace_back(call.inputs[i]).tensor;
-    for (size_t i = carries; i < call.outputs.size(); ++i) {
-      std::vector<Row>& rows = i < carries + ys ? results_ : history_;
-      rows.emplace_back(call.outputs[i]);
-    }
     outputs_.resize(carries);
     for (size_t i = 0; i < carries; ++i) {
       Carry& carry = carries_.emplace_back();
       carry.operand = call.inputs[i], carry.result = call.outputs[i];
-      if (a_.history) carry.history = &history_[i];
-      if (body_.same[i]) continue;
+      if (program_.history[i] > 0) carry.history.emplace(call.outputs[program_.history[i]]);
+      if (program_.body.same[i]) continue;
       const TensorType& type = carry.operand.type();
       operands[i] = carry.now = window(type), outputs_[i] = carry.next = window(type);
       for (Tensor& buffer : carry.buffers) {
-        if (!a_.history && length_ > 1) buffer = Tensor::empty(type);
+        if (!carry.history && length_ > 1) buffer = Tensor::empty(type);
       }
       point(carry.now, carry.operand.mutable_bytes());
     }
-    for (const Row& row : results_) outputs_.push_back(row.tensor);
-    arguments_ = body_.arguments(operands);
+    for (const size_t y : program_.ys) outputs_.push_back(results_.emplace_back(call.outputs[y]).tensor);
+    arguments_ = program_.body.arguments(operands);
   }
 
   void run() {
@@ -174,7 +202,7 @@ class Scan {
         if (!carry.now.defined()) continue;
         point(carry.next, step + 1 == length_ ? carry.result.mutable_bytes() : carry.place(step, row(step + 1)));
       }
-      body_.executable->run(arguments_, outputs_);
+      program_.body.executable->run(arguments_, outputs_);
       for (const Carry& carry : carries_) {
         if (carry.now.defined()) point(carry.now, carry.next.mutable_bytes());
       }
@@ -184,11 +212,10 @@ class Scan {
  private:
   int64_t row(int64_t step) const { return a_.reverse ? length_ - 1 - step : step; }
 
-  const KernelCall& call_;
   const ScanAttrs& a_;
-  const Program& body_;
+  const ScanProgram& program_;
   int64_t length_;
-  std::vector<Row> rows_, results_, history_;
+  std::vector<Row> rows_, results_;
   std::vector<Carry> carries_;
   std::vector<Tensor> arguments_, outputs_;
 };
@@ -198,8 +225,9 @@ class Scan {
 void install_control() {
   add_kernels(ops::if_, {{.name = "program.if", .run = run_if, .prepare = prepare}});
   add_kernels(ops::while_, {{.name = "program.while", .run = run_while, .prepare = prepare}});
-  add_kernels(ops::scan,
-              {{.name = "program.scan", .run = [](const KernelCall& call) { Scan(call).run(); }, .prepare = prepare}});
+  add_kernels(
+      ops::scan,
+      {{.name = "program.scan", .run = [](const KernelCall& call) { Scan(call).run(); }, .prepare = prepare_scan}});
 }
 
 }  // namespace hone
