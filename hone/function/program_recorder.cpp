@@ -9,12 +9,13 @@
 #include "hone/ops/creation.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/table.h"
+#include "hone/tensor/donation.h"
 
 namespace hone::control_detail {
 
 std::string described(const Tensor& x) {
   std::string text = to_string(x.type());
-  if (x.concrete()) return text;
+  if (x.concrete() || is_donated(x)) return text;
   const Location made = static_cast<const TracedImpl*>(x.impl())->made;
   return made.known() ? text + ", made at " + to_string(made) : text;
 }
