@@ -72,8 +72,8 @@ std::string Core::State::reason_for(const Signature& signature, const CallSite& 
         return all.subspan(first, ends[a].statics - first);
       };
       if (std::ranges::equal(part(site.ends, now), part(recorded.ends, old))) continue;
-      text += fmt::format("{}argument {} is {}, before {}", text.empty() ? "" : "; ", a, words[a],
-                          recorded.arguments[a]);
+      text +=
+          fmt::format("{}argument {} is {}, before {}", text.empty() ? "" : "; ", a, words[a], recorded.arguments[a]);
       constexpr size_t kAnotherValue = 100;  // farther than another extent
       differences += kAnotherValue;
     }
@@ -124,7 +124,8 @@ const Core::State::Recorded& Core::State::retrace(const Signature& signature, Bo
   }
   if (general && general->is_symbolic()) {
     try {
-      traces.push_back(record_as(*general, body, site, reason + "; recorded with symbolic extents: " + general->symbols()));
+      traces.push_back(
+          record_as(*general, body, site, reason + "; recorded with symbolic extents: " + general->symbols()));
       return traces.back();
     } catch (const Error& error) {
       if (options.input_signature) throw;
@@ -137,7 +138,7 @@ const Core::State::Recorded& Core::State::retrace(const Signature& signature, Bo
 }
 
 Core::State::Recorded Core::State::record_as(const Signature& signature, Body body, const CallSite& site,
-                                                   std::string reason) {
+                                             std::string reason) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<TensorType> types;
   std::vector<char> flags;

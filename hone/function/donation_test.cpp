@@ -5,8 +5,8 @@
 #include "hone/function/control.h"
 #include "hone/function/function.h"
 #include "hone/function/tape.h"
-#include "hone/ops/creation.h"
 #include "hone/ops/contraction.h"
+#include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/misc.h"
 #include "hone/ops/movement.h"
@@ -47,11 +47,13 @@ TEST(Donation, UsingADonatedTensorNamesTheCall) {
   step(state, x);
   const uint32_t line = Location::current().line - 1;
   const std::string call = "donation_test.cpp:" + std::to_string(line);
-  const std::vector<std::string> uses = {
-      message_of([&] { (void)state.to_vector<float>(); }), message_of([&] { (void)(same + 1); }),
-      message_of([&] { step(state, x); }),                 message_of([&] { (void)Variable(state); }),
-      message_of([&] { Variable(x).assign(same); }),       message_of([&] { (void)state[0]; }),
-      message_of([&] { function([&](Tensor y) { return y + state; })(x); })};
+  const std::vector<std::string> uses = {message_of([&] { (void)state.to_vector<float>(); }),
+                                         message_of([&] { (void)(same + 1); }),
+                                         message_of([&] { step(state, x); }),
+                                         message_of([&] { (void)Variable(state); }),
+                                         message_of([&] { Variable(x).assign(same); }),
+                                         message_of([&] { (void)state[0]; }),
+                                         message_of([&] { function([&](Tensor y) { return y + state; })(x); })};
   for (const std::string& use : uses) {
     EXPECT_TRUE(has(use, "a donated tensor is used") && has(use, call) && has(use, "fix: use what that call returned"))
         << use;
