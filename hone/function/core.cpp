@@ -146,7 +146,7 @@ void Core::State::check_donated(std::span<const Tensor> leaves, const CallSite& 
                   {.what = fmt::format("'{}' is given one tensor as {} and as {}, which it donates", options.name,
                                        names[j], names[i]),
                    .location = site.location,
-                   .fix = "pass a copy as one of them"});
+                   .fix = "pass identity(x) as the donated one: it is copied, and x stays"});
     }
   }
 }

@@ -108,12 +108,13 @@ SmallVector<char, 8> Core::State::donated_leaves(const CallSite& site) const {
 const Core::State::Recorded& Core::State::retrace(const Signature& signature, Body body, const CallSite& site) {
   std::string reason = reason_for(signature, site);
   if (no_retrace) {
-    throw Error(
-        Code::kFailedPrecondition,
-        {.what = fmt::format("'{}' would be recorded again, which expect_no_retrace forbids", options.name),
-         .location = site.location,
-         .details = {reason},
-         .fix = "call it with the types of before, or give Spec{..., {Dim(\"name\"), ...}} as input_signature"});
+    throw Error(Code::kFailedPrecondition,
+                {.what = fmt::format("'{}' would be recorded again, which expect_no_retrace forbids", options.name),
+                 .location = site.location,
+                 .details = {reason},
+                 .fix = "call it with the kinds of before; pass a number that changes as a tensor, and name an extent "
+                        "that changes: "
+                        "Spec{f32, {Dim(\"batch\"), 784}} in input_signature"});
   }
   std::optional<Signature> general;
   if (options.input_signature) {

@@ -51,8 +51,9 @@ class FunctionRecorder final : public ir::Recorder {
     std::vector<ir::ValueId> outputs;
     for (const Tensor& result : results) {
       if (!result.defined()) {
-        throw Error(Code::kInvalidArgument, {.what = fmt::format("'{}' returned an undefined tensor", request_.name),
-                                             .fix = "set each result before the function returns"});
+        throw Error(Code::kInvalidArgument,
+                    {.what = fmt::format("result {} of '{}' is an undefined tensor", outputs.size(), request_.name),
+                     .fix = "set each result before the function returns"});
       }
       outputs.push_back(value_of(result, {}));
     }
@@ -107,7 +108,8 @@ class FunctionRecorder final : public ir::Recorder {
     for (const ir::ValueId result : results)
       made += (made.empty() ? "" : ", ") + to_string(builder().graph().type(result));
     throw Error(Code::kInvalidArgument,
-                {.what = fmt::format("'{}' cannot use the memory of the donated tensor {}", request_.name, leaf),
+                {.what = fmt::format("'{}' cannot use the memory of tensor {} among its arguments, which it donates",
+                                     request_.name, leaf),
                  .details = {"donated: " + to_string(type), "results: " + (made.empty() ? "none" : made),
                              "a donated tensor serves one result of its dtype and shape that the function computes"},
                  .fix = "take the argument out of donate_args, or return its new value"});

@@ -54,8 +54,7 @@ void fail_donated(const Tensor& x, Location location) {
                .details = {fmt::format("value: {}", to_string(x.type())),
                            call.known() ? "its memory was given to the call at " + to_string(call)
                                         : std::string("its memory was given to an earlier call")},
-               .fix = "use what that call returned, call it with a copy (copy(x)), or leave the argument out of "
-                      "donate_args"});
+               .fix = "use what that call returned, or call it with identity(x), which leaves x as it is"});
 }
 
 }  // namespace hone

@@ -1,6 +1,6 @@
 // error: 'step' is given one tensor as argument 1 and as argument 0, which it donates
 //   at tests/error/function_donated_twice.cpp:LINE   step(x, x);
-//   fix: pass a copy as one of them
+//   fix: pass identity(x) as the donated one: it is copied, and x stays
 #include "tests/error/mistake.h"
 
 namespace hone::test {

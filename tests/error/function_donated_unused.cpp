@@ -1,4 +1,4 @@
-// error: 'loss' cannot use the memory of the donated tensor 0
+// error: 'loss' cannot use the memory of tensor 0 among its arguments, which it donates
 //   donated: f32[3]
 //   results: f32[]
 //   a donated tensor serves one result of its dtype and shape that the function computes

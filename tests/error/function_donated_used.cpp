@@ -2,7 +2,7 @@
 //   at tests/error/function_donated_used.cpp:LINE   (void)(state + 1);
 //   value: f32[3]
 //   its memory was given to the call at tests/error/function_donated_used.cpp:LINE   step(state, ones({3}));
-//   fix: use what that call returned, call it with a copy (copy(x)), or leave the argument out of donate_args
+//   fix: use what that call returned, or call it with identity(x), which leaves x as it is
 #include "tests/error/mistake.h"
 
 namespace hone::test {

@@ -1,4 +1,4 @@
-// error: 'forward' returned an undefined tensor
+// error: result 1 of 'forward' is an undefined tensor
 //   in 'forward', called at tests/error/function_result_undefined.cpp:LINE   forward(ones({3}));
 //   fix: set each result before the function returns
 #include "tests/error/mistake.h"

@@ -1,4 +1,4 @@
-// error: f.mlir:2:33: expected 3 elements, got '['
+// error: f.mlir:2:33: expected 3 elements (2 are there), got '['
 //   fix: the text form is StableHLO, as jax.jit(f).lower(x).as_text() prints it
 #include "hone/compiler/stablehlo.h"
 #include "tests/error/mistake.h"

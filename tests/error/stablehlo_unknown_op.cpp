@@ -1,5 +1,6 @@
 // error: f.mlir uses what Hone does not support
 //   2:8: stablehlo.tahn
+//   fix: write these parts with other ops, and the types with numbers of known extents; docs/ir-text.md says what is read
 #include "hone/compiler/stablehlo.h"
 #include "tests/error/mistake.h"
 

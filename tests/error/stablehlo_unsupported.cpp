@@ -2,6 +2,7 @@
 //   1:17: the type tensor<3xcomplex<f32>>
 //   1:48: the type tensor<?xf32>: ? without the attribute hone.shape
 //   3:8: stablehlo.fft gives tensor<3xcomplex<f32>>
+//   fix: write these parts with other ops, and the types with numbers of known extents; docs/ir-text.md says what is read
 #include "hone/compiler/stablehlo.h"
 #include "tests/error/mistake.h"
 
