@@ -55,8 +55,7 @@ std::string plan_text(const Plan& plan) {
       writes = storage_text(plan, step.storage);
       reads = place_text(plan, operands[step.operand]);
     } else {
-      for (uint32_t i = 0; i < node.results; ++i)
-        writes += (i ? ", " : "") + place_text(plan, node.first_result + i);
+      for (uint32_t i = 0; i < node.results; ++i) writes += (i ? ", " : "") + place_text(plan, node.first_result + i);
       for (const ir::ValueId operand : operands) reads += (reads.empty() ? "" : ", ") + place_text(plan, operand);
     }
     const std::string_view by = step.kind == Step::Pack   ? "a dense copy of an operand"
@@ -83,8 +82,8 @@ std::string memory_text(const Plan& plan) {
     if (storage.kind == Storage::Arena && storage.bytes > 0 && storage.first != ir::kNone) order.push_back(i);
   }
   std::ranges::stable_sort(order, std::greater(), [&](uint32_t i) { return plan.storages[i].bytes; });
-  std::string out = fmt::format("arena of {} bytes, at least {} are alive at one step\n", plan.arena_bytes,
-                                plan.lower_bound);
+  std::string out =
+      fmt::format("arena of {} bytes, at least {} are alive at one step\n", plan.arena_bytes, plan.lower_bound);
   out += fmt::format("{:>12} {:>12} {:>13}  first written by\n", "bytes", "offset", "steps");
   for (const uint32_t i : order) {
     const Storage& storage = plan.storages[i];
