@@ -231,7 +231,7 @@ enum class Verdict { Good, Wrong, Rough };
 Verdict gradient_verdict(const Program& program, const std::vector<Tensor>& inputs, std::string& text) {
   const std::vector<Tensor> results = run(program, inputs, {});
   const auto f = function([&](const std::vector<Tensor>& xs) { return run(program, xs, {}); });
-  if (text = conformance::difference(f(inputs), results); !text.empty()) return Verdict::Wrong;
+  if (text = conformance::difference(f(inputs), results, 1e-11); !text.empty()) return Verdict::Wrong;
   Program value = program;
   value.gradients = false;
   std::vector<Tensor> directions;
