@@ -51,8 +51,8 @@ Tensor branch(Draw& draw, const Tensor& x, const Tensor& y) {
     return cond(sum(x) > 0, [&] { return first(x, y); }, [&] { return x; });
   }
   return cond(
-      sum(x) > sum(y), first,
-      [&](const Tensor& a, const Tensor& b) { return cond(sum(a) > 0, second, third, a, b); }, x, y);
+      sum(x) > sum(y), first, [&](const Tensor& a, const Tensor& b) { return cond(sum(a) > 0, second, third, a, b); },
+      x, y);
 }
 
 // x's rows, one after the other.
@@ -68,8 +68,8 @@ Tensor rows(Draw& draw, const Tensor& x, const Tensor& y) {
         Tensor then = tanh(next(carry, row)) * 0.5F + row;
         if (outside) then = then + tanh(sum(y));
         if (branches) {
-          then = cond(sum(then) > 0, [](const Tensor& v) { return v * 0.5F; }, [](const Tensor& v) { return cos(v); },
-                      then);
+          then = cond(
+              sum(then) > 0, [](const Tensor& v) { return v * 0.5F; }, [](const Tensor& v) { return cos(v); }, then);
         }
         return std::pair(then, out(then, carry));
       },
@@ -81,13 +81,11 @@ Tensor loop(Draw& draw, const Tensor& x, const Tensor& y, bool differentiable) {
   const Small body = small(draw);
   const auto times = static_cast<int32_t>(draw.integer(0, 4));
   if (differentiable || draw.chance(0.5)) {
-    return fori_loop(0, times,
-                     [&](const Tensor& i, const Tensor& v) { return tanh(body(v, y)) + cast(i, v.dtype()) * 0.25F; }, x);
+    return fori_loop(
+        0, times, [&](const Tensor& i, const Tensor& v) { return tanh(body(v, y)) + cast(i, v.dtype()) * 0.25F; }, x);
   }
   return while_loop([&](const std::vector<Tensor>& c) { return less(c[1], times); },
-                    [&](const std::vector<Tensor>& c) {
-                      return std::vector<Tensor>{tanh(body(c[0], y)), c[1] + 1};
-                    },
+                    [&](const std::vector<Tensor>& c) { return std::vector<Tensor>{tanh(body(c[0], y)), c[1] + 1}; },
                     std::vector<Tensor>{x, Tensor(0)})[0];
 }
 
