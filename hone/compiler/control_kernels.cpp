@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "hone/compiler/pipeline.h"
 #include "hone/device/device.h"
@@ -21,8 +22,7 @@ struct Program {
   std::vector<size_t> inputs;  // place of each operand among the executable's inputs
   std::vector<char> same;      // by result: it is the operand of the same number
 
-  explicit Program(const std::shared_ptr<const Region>& region)
-      : executable(compiler::compile(ir::graph_of(region)).executable) {
+  explicit Program(const ir::Graph& program) : executable(compiler::compile(ir::merged(program)).executable) {
     const ir::Graph& graph = executable->graph();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       if (graph.inputs()[i].kind == ir::InputKind::Argument) inputs.push_back(i);
@@ -31,7 +31,13 @@ struct Program {
       same.push_back(i < inputs.size() && graph.outputs()[i] == graph.inputs()[inputs[i]].value ? 1 : 0);
   }
 };
-using Programs = std::vector<Program>;
+
+// The regions of a call, compiled.
+struct Programs : std::vector<Program> {
+  explicit Programs(AttrRef attrs) {
+    for (const auto& region : regions_of(attrs)) emplace_back(ir::graph_of(region));
+  }
+};
 
 // What a program is called with.
 struct Arguments {
@@ -47,9 +53,7 @@ struct Arguments {
 template <class State>
 class Prepared {
  public:
-  explicit Prepared(const KernelQuery& query) {
-    for (const auto& region : regions_of(query.attrs)) programs_.emplace_back(region);
-  }
+  explicit Prepared(const KernelQuery& query) : programs_(query.attrs) {}
   void run(const KernelCall& call) const {
     std::unique_ptr<State> state = take();
     if (!state) state = std::make_unique<State>(programs_, call);
@@ -66,7 +70,7 @@ class Prepared {
     spare_.pop_back();
     return state;
   }
-  Programs programs_;
+  typename State::Compiled programs_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<State>> spare_;
 };
@@ -97,6 +101,7 @@ void copy(const Tensor& from, const Tensor& to) { copy_bytes(from.mutable_bytes(
 
 class If {
  public:
+  using Compiled = Programs;
   If(const Programs& branches, const KernelCall&) {
     for (const Program& branch : branches) branches_.emplace_back(branch);
   }
@@ -122,6 +127,7 @@ class If {
 
 class While {
  public:
+  using Compiled = Programs;
   While(const Programs& programs, const KernelCall& call)
       : body_(programs[1]),
         looked_(programs[0]),
@@ -193,31 +199,62 @@ struct Rows {
   void select(int64_t row) const { point(tensor, at(row)); }
 };
 
+// A scan's body without the ys that are its carries as they come in: those are written where they lie as carries.
+struct ScanProgram {
+  std::vector<size_t> ys;       // results of the scan that the body computes
+  std::vector<size_t> history;  // by carry: the result that holds it before each row; 0: none
+  Program body;
+
+  explicit ScanProgram(AttrRef attrs)
+      : history(static_cast<size_t>(attrs.as<ScanAttrs>().carries)),
+        body(split(ir::graph_of(attrs.as<ScanAttrs>().body[0]))) {}
+
+ private:
+  ir::Graph split(const ir::Graph& graph) {
+    const size_t carries = history.size();
+    std::vector<ir::ValueId> results(graph.outputs().begin(),
+                                     graph.outputs().begin() + static_cast<ptrdiff_t>(carries));
+    for (size_t i = carries; i < graph.outputs().size(); ++i) {
+      size_t carry = 0;
+      while (carry < carries && (history[carry] > 0 || graph.inputs()[carry].value != graph.outputs()[i])) ++carry;
+      if (carry < carries) {
+        history[carry] = i;
+      } else {
+        ys.push_back(i);
+        results.push_back(graph.outputs()[i]);
+      }
+    }
+    return ir::with_results(graph, results);
+  }
+};
+
 // A carried value goes from the operand by way of two buffers, or of its history, to the result.
 class Scan {
  public:
-  Scan(const Programs& programs, const KernelCall& call)
-      : a_(call.attrs.as<ScanAttrs>()),
-        body_(programs[0]),
-        length_(a_.length[0].number()),
-        arguments_(programs[0]),
-        carries_(static_cast<size_t>(a_.carries)),
+  using Compiled = ScanProgram;
+
+  Scan(const ScanProgram& program, const KernelCall& call)
+      : program_(program),
+        reverse_(call.attrs.as<ScanAttrs>().reverse),
+        length_(call.attrs.as<ScanAttrs>().length[0].number()),
+        arguments_(program.body),
+        carries_(program.history.size()),
         outputs_(carries_.size()) {
-    const size_t sequences = static_cast<size_t>(a_.xs), all = body_.executable->graph().outputs().size();
+    const auto sequences = static_cast<size_t>(call.attrs.as<ScanAttrs>().xs);
     for (size_t i = carries_.size(); i < carries_.size() + sequences; ++i)
       arguments_.set(i, xs_.emplace_back(call.inputs[i]).tensor);
-    for (size_t i = carries_.size(); i < call.outputs.size(); ++i)
-      (i < all ? ys_ : history_).emplace_back(call.outputs[i]);
     for (size_t i = 0; i < carries_.size(); ++i) {
-      if (body_.same[i]) continue;
+      Carry& carry = carries_[i];
+      if (program.history[i] > 0) carry.history.emplace(call.outputs[program.history[i]]);
+      if (stays(i)) continue;
       const TensorType& type = call.inputs[i].type();
-      carries_[i].now = window(type), outputs_[i] = window(type);
-      arguments_.set(i, carries_[i].now);
-      for (Tensor& buffer : carries_[i].buffers) {
-        if (!a_.history && length_ > 1) buffer = Tensor::empty(type);
+      carry.now = window(type), outputs_[i] = window(type);
+      arguments_.set(i, carry.now);
+      for (Tensor& buffer : carry.buffers) {
+        if (!carry.history && length_ > 1) buffer = Tensor::empty(type);
       }
     }
-    for (const Rows& rows : ys_) outputs_.push_back(rows.tensor);
+    for (const size_t y : program.ys) outputs_.push_back(ys_.emplace_back(call.outputs[y]).tensor);
   }
 
   void run(const KernelCall& call) {
@@ -226,12 +263,12 @@ class Scan {
       for (const Rows& rows : xs_) rows.select(row(step));
       for (const Rows& rows : ys_) rows.select(row(step));
       for (size_t i = 0; i < carries_.size(); ++i) {
-        if (body_.same[i]) continue;
-        point(outputs_[i], step + 1 == length_ ? call.outputs[i].mutable_bytes() : place(i, step));
+        if (stays(i)) continue;
+        point(outputs_[i], step + 1 == length_ ? call.outputs[i].mutable_bytes() : place(carries_[i], step));
       }
       arguments_.run(outputs_);
       for (size_t i = 0; i < carries_.size(); ++i) {
-        if (!body_.same[i]) point(carries_[i].now, outputs_[i].mutable_bytes());
+        if (!stays(i)) point(carries_[i].now, outputs_[i].mutable_bytes());
       }
     }
     for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -242,16 +279,17 @@ class Scan {
  private:
   struct Carry {  // undefined where it stays as it is
     Tensor now, buffers[2];
+    std::optional<Rows> history;
   };
 
-  int64_t row(int64_t step) const { return a_.reverse ? length_ - 1 - step : step; }
+  int64_t row(int64_t step) const { return reverse_ ? length_ - 1 - step : step; }
   // Where step puts the carry for the next one.
-  std::byte* place(size_t carry, int64_t step) const {
-    return a_.history ? history_[carry].at(row(step + 1)) : carries_[carry].buffers[step & 1].mutable_bytes();
+  std::byte* place(const Carry& carry, int64_t step) const {
+    return carry.history ? carry.history->at(row(step + 1)) : carry.buffers[step & 1].mutable_bytes();
   }
   // Whether the operand is the same tensor in each step.
   bool stays(size_t operand) const {
-    return operand < carries_.size() ? body_.same[operand] != 0 : operand >= carries_.size() + xs_.size();
+    return operand < carries_.size() ? program_.body.same[operand] != 0 : operand >= carries_.size() + xs_.size();
   }
 
   void bind(const KernelCall& call) {
@@ -260,27 +298,27 @@ class Scan {
       if (stays(i)) arguments_.set(i, call.inputs[i]);
     }
     for (size_t i = 0; i < xs_.size(); ++i) xs_[i].first = call.inputs[carries + i].mutable_bytes();
-    for (size_t i = 0; i < ys_.size(); ++i) ys_[i].first = call.outputs[carries + i].mutable_bytes();
-    for (size_t i = 0; i < history_.size(); ++i)
-      history_[i].first = call.outputs[carries + ys_.size() + i].mutable_bytes();
+    for (size_t i = 0; i < ys_.size(); ++i) ys_[i].first = call.outputs[program_.ys[i]].mutable_bytes();
     for (size_t i = 0; i < carries; ++i) {
+      Carry& carry = carries_[i];
+      if (carry.history) carry.history->first = call.outputs[program_.history[i]].mutable_bytes();
       const std::byte* const from = call.inputs[i].mutable_bytes();
-      if (!body_.same[i] && length_ > 0) {
-        point(carries_[i].now, call.inputs[i].mutable_bytes());
-        if (a_.history) copy_bytes(from, history_[i].at(row(0)), history_[i].bytes);
+      if (!stays(i) && length_ > 0) {
+        point(carry.now, call.inputs[i].mutable_bytes());
+        if (carry.history) copy_bytes(from, carry.history->at(row(0)), carry.history->bytes);
         continue;
       }
       copy(call.inputs[i], call.outputs[i]);  // it stays as it is
-      for (int64_t step = 0; a_.history && step < length_; ++step)
-        copy_bytes(from, history_[i].at(step), history_[i].bytes);
+      for (int64_t step = 0; carry.history && step < length_; ++step)
+        copy_bytes(from, carry.history->at(step), carry.history->bytes);
     }
   }
 
-  const ScanAttrs& a_;
-  const Program& body_;
+  const ScanProgram& program_;
+  bool reverse_;
   int64_t length_;
   Arguments arguments_;
-  std::vector<Rows> xs_, ys_, history_;
+  std::vector<Rows> xs_, ys_;
   std::vector<Carry> carries_;
   std::vector<Tensor> outputs_;
 };

@@ -7,7 +7,8 @@
 
 namespace hone::compiler {
 
-/// Drops what no output and no effect needs. Inputs stay.
+/// Drops what no output and no effect needs, in programs that calls carry too: results of branches and loops that
+/// nobody reads, what they carry for those alone, operands that they do not read. Inputs of the graph stay.
 ///   %1 = tanh %0; %2 = exp %0; return %2   =>   %2 = exp %0; return %2
 ir::Graph remove_dead(const ir::Graph& graph);
 

@@ -54,7 +54,7 @@ void check_branches(const char* name, std::span<const std::unique_ptr<ProgramRec
 
 Results recorded_choice(const char* name, const Tensor& selector, std::span<const Body> branches,
                         std::span<const Tensor> operands, Location location) {
-  const auto context = std::make_shared<ir::Context>();
+  const auto context = ir::region_context();
   const std::vector<TensorType> types = ir::types_of(operands);
   std::vector<std::unique_ptr<ProgramRecorder>> recorders;
   Assigned assigned;
@@ -85,7 +85,7 @@ Results recorded_choice(const char* name, const Tensor& selector, std::span<cons
 // ---- loops
 
 std::vector<Tensor> recorded_loop(Body condition, const Step& step, std::span<const Tensor> carry, Location location) {
-  const auto context = std::make_shared<ir::Context>();
+  const auto context = ir::region_context();
   const std::vector<TensorType> types = ir::types_of(carry);
   ProgramRecorder decide(context), body(context);
   decide.record(types, condition, location);

@@ -103,7 +103,7 @@ struct Program {
       return inner.run(values.first(carries()), values.subspan(carries(), static_cast<size_t>(attrs.xs)), steps);
     };
     Program outer = *this;
-    const ir::RegionProgram program[] = {ir::record_region(std::make_shared<ir::Context>(), types, group, location)};
+    const ir::RegionProgram program[] = {ir::record_region(ir::region_context(), types, group, location)};
     ir::Captures captures;
     outer.attrs.body = ir::close(program, captures);
     outer.constants.insert(outer.constants.end(), captures.tensors().begin(), captures.tensors().end());
@@ -128,7 +128,8 @@ struct Program {
       found.resize(carries());
       results = std::move(found);
     };
-    const Program outer = grouped(steps, unroll);
+    Program outer = grouped(steps, unroll);
+    outer.attrs.recompute = !unroll;
     if (attrs.reverse && whole < length) add(run(results, left, length - whole), false);
     add(outer.run(results, in_groups, groups), true);
     if (!attrs.reverse && whole < length) add(run(results, left, length - whole), false);
@@ -144,7 +145,7 @@ Results recorded_scan(const char* name, const Step& step, std::span<const Tensor
     types.push_back(x.type());
     types.back().shape.erase(0);
   }
-  ProgramRecorder body(std::make_shared<ir::Context>());
+  ProgramRecorder body(ir::region_context());
   body.record(types, step.body, location);
   check_carry(name, carry, body.results(), step.carried, location);
   Assigned assigned;
@@ -162,6 +163,7 @@ Results recorded_scan(const char* name, const Step& step, std::span<const Tensor
   carried.insert(carried.end(), closer.before().begin(), closer.before().end());
   const int64_t steps = options.checkpoint > 0 ? options.checkpoint : options.unroll;
   const bool groups = steps > 1 && length.is_number() && length.number() >= steps;
+  program.attrs.recompute = !groups && options.checkpoint > 0 && !(length.is_number() && length.number() <= steps);
   std::vector<Tensor> all = groups ? program.run_grouped(carried, xs, length.number(), steps, options.checkpoint == 0)
                                    : program.run(carried, xs, length);
   for (size_t i = 0; i < assigned.size(); ++i) assigned[i].assign(all[carry.size() + i], location);
@@ -187,12 +189,13 @@ Results scan(const char* name, Step step, std::span<const Tensor> init, std::spa
     return recorded_scan(name, step, init, xs, length, options, location);
   const int64_t rows = length.number();
   std::vector<Tensor> carry(init.begin(), init.end());
-  std::vector<std::vector<Tensor>> ys;
+  std::vector<std::vector<Tensor>> ys, rows_of_xs;
+  for (const Tensor& x : xs) rows_of_xs.push_back(unstack({x, location}));
   Results results;
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t row = options.reverse ? rows - 1 - i : i;
     std::vector<Tensor> leaves = carry, made;
-    for (const Tensor& x : xs) leaves.push_back(row_of(x, row));
+    for (const auto& each : rows_of_xs) leaves.push_back(each[static_cast<size_t>(row)]);
     results.structure = {};
     step.body(leaves, made, results.structure);
     check_carry(name, carry, made, step.carried, location);

@@ -12,6 +12,7 @@
 #include "hone/ops/elementwise.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/movement.h"
+#include "hone/ops/region_vjp.h"
 
 namespace hone {
 namespace {
@@ -105,6 +106,10 @@ class WalkContext final : public VjpContext {
     sum = sum.defined() ? add({std::move(sum), node_.location}, {std::move(gradient), node_.location})
                         : std::move(gradient);
   }
+  Tensor take(int i) override {
+    if (!need(i)) return {};
+    return std::exchange(storage_.gradients[storage_.input_slots[node_.first_input + static_cast<uint32_t>(i)]], {});
+  }
   AttrRef attrs() const override { return node_.attrs; }
 
  private:
@@ -131,15 +136,16 @@ class GradientTape::Recorder final : public Interpreter {
   }
 
   void process(Call& call) override {
-    bool tracked = false;
-    if (no_grad_depth > 0) return pass_on(call);
-    for (const Tensor& input : call.inputs) tracked = tracked || storage_->slots.find(input.id()) != kUntracked;
-    if (!tracked) return pass_on(call);
+    const auto tracked = [this](const Tensor& x) { return storage_->slots.find(x.id()) != kUntracked; };
+    if (no_grad_depth > 0 || std::ranges::none_of(call.inputs, tracked)) return pass_on(call);
     if (!call.op.vjp) {
       if (call.op.decompose) return decompose(call);  // the steps are recorded instead
       return pass_on(call);
     }
-    record(call);
+    if (!call.op.keeping) return record(call);
+    std::vector<bool> followed;
+    for (const Tensor& input : call.inputs) followed.push_back(tracked(input));
+    call_keeping(call, followed, [this](Call& kept) { record(kept); });
   }
 
   void read_variable(const Variable& variable, Tensor& value) override {

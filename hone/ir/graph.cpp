@@ -38,7 +38,9 @@ struct Context::Tables {
   std::unordered_map<uint64_t, uint32_t> merged;
 };
 
-Context::Context() : tables_(std::make_unique<Tables>()) { tables_->origins.emplace_back(); }
+Context::Context(bool merges) : tables_(std::make_unique<Tables>()), merges_(merges) {
+  tables_->origins.emplace_back();
+}
 Context::~Context() = default;
 
 const TensorType* Context::intern(const TensorType& type) {
@@ -54,7 +56,7 @@ const TensorType* Context::intern(const TensorType& type) {
 
 namespace {
 
-Graph detached(const Graph& graph, const Context& from);
+Graph detached(const Graph& graph, const Context& from, bool merges);
 
 // Gives regions that share the context `from` one of their own: a context that kept them would keep itself.
 class Detacher final : public AttrVisitor {
@@ -70,7 +72,8 @@ class Detacher final : public AttrVisitor {
   void field(const char*, Regions& regions) override {
     for (auto& region : regions) {
       const auto& graph = static_cast<const Graph&>(*region);
-      if (graph.shared_context().get() == &from_) region = std::make_shared<Graph>(detached(graph, from_));
+      if (graph.shared_context().get() == &from_)
+        region = std::make_shared<Graph>(detached(graph, from_, from_.merges()));
     }
   }
 
@@ -88,8 +91,8 @@ Attrs detached(AttrRef attrs, const Context& from) {
 
 bool has_regions(AttrRef attrs) { return attrs.type() && !attrs.type()->trivial && !regions_of(attrs).empty(); }
 
-Graph detached(const Graph& graph, const Context& from) {
-  Builder builder(std::make_shared<Context>());
+Graph detached(const Graph& graph, const Context& from, bool merges) {
+  Builder builder(std::make_shared<Context>(merges));
   std::vector<ValueId> map(graph.values(), kNone);
   for (const Input& input : graph.inputs()) map[input.value] = builder.add_input(graph.type(input.value), input);
   for (const Node& node : graph.nodes()) {
@@ -110,6 +113,8 @@ Graph detached(const Graph& graph, const Context& from) {
 }
 
 }  // namespace
+
+Graph merged(const Graph& graph) { return detached(graph, graph.context(), true); }
 
 AttrRef Context::intern(AttrRef attrs) {
   if (!attrs.type()) return {};
@@ -257,7 +262,7 @@ uint32_t Builder::add(const Op& op, AttrRef attrs, std::span<const ValueId> oper
   uint64_t hash = hash_combine(reinterpret_cast<uintptr_t>(&op), reinterpret_cast<uintptr_t>(node.attrs.data()));
   for (const ValueId operand : operands) hash = hash_combine(hash, operand);
   node.again = again;
-  const bool pure = !again && !has_effect(node);
+  const bool pure = !again && g.context().merges() && !has_effect(node);
   if (pure) {
     for (size_t at = hash & (index_->slots.size() - 1); index_->slots[at] != kNone;
          at = (at + 1) & (index_->slots.size() - 1)) {

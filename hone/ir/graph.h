@@ -25,11 +25,13 @@ struct Origin {
 /// What graphs of one trace share: interned types, attributes and origins. Grows only; not thread-safe.
 class Context {
  public:
-  Context();
+  /// `merges`: builders make one node of equal pure calls.
+  explicit Context(bool merges = true);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
+  bool merges() const { return merges_; }
   /// The one copy of an equal type; lives as long as the context.
   const TensorType* intern(const TensorType& type);
   /// The one copy of equal attributes: equal attributes have the same data().
@@ -42,6 +44,7 @@ class Context {
  private:
   struct Tables;
   std::unique_ptr<Tables> tables_;
+  bool merges_;
 };
 
 /// A call: operands and results are ranges of the graph's values.
@@ -123,7 +126,8 @@ struct Users {
   std::vector<uint32_t> outputs;  ///< times a value is an output of the graph
 };
 
-/// Makes a graph node by node. Equal pure calls become one node (hash-consing), so common subexpressions cost nothing.
+/// Makes a graph node by node. Equal pure calls become one node (hash-consing) where the context merges, so common
+/// subexpressions cost nothing.
 class Builder {
  public:
   explicit Builder(std::shared_ptr<Context> context);
@@ -177,6 +181,9 @@ Graph prune(const Graph& graph);
 
 /// The graph with each symbolic dimension replaced by a number, `lookup(name)`; types are inferred anew.
 Graph bind(const Graph& graph, const std::function<int64_t(std::string_view)>& lookup);
+
+/// The graph in a context that merges.
+Graph merged(const Graph& graph);
 
 /// Runs a graph call by call through dispatch: what the program would have done eagerly. Inputs in the graph's order.
 std::vector<Tensor> interpret(const Graph& graph, std::span<const Tensor> inputs);

@@ -61,7 +61,9 @@ Graph with_inputs(const Graph& graph, std::span<const TensorType> types, std::sp
   Builder builder(graph.shared_context());
   std::vector<ValueId> inputs, map(graph.values(), kNone);
   for (const TensorType& type : types) inputs.push_back(builder.add_input(type, {}));
-  for (size_t i = 0; i < graph.inputs().size(); ++i) map[graph.inputs()[i].value] = inputs[place[i]];
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (place[i] < inputs.size()) map[graph.inputs()[i].value] = inputs[place[i]];
+  }
   for (const Node& node : graph.nodes()) {
     SmallVector<ValueId, 8> operands;
     for (const ValueId operand : graph.operands(node)) operands.push_back(map[operand]);
@@ -95,14 +97,21 @@ std::vector<std::shared_ptr<const Region>> close(std::span<const RegionProgram> 
   return regions;
 }
 
-std::shared_ptr<const Region> carrying(const std::shared_ptr<const Region>& region, size_t first) {
-  Rewriter rewriter(graph_of(region));
-  for (const Node& node : rewriter.from().nodes()) rewriter.copy(node);
+Graph with_results(const Graph& graph, std::span<const ValueId> results) {
+  Rewriter rewriter(graph);
+  for (const Node& node : graph.nodes()) rewriter.copy(node);
   std::vector<ValueId> outputs;
-  for (const ValueId output : rewriter.from().outputs()) outputs.push_back(rewriter[output]);
-  for (size_t i = first; i < rewriter.from().inputs().size(); ++i)
-    outputs.push_back(rewriter[rewriter.from().inputs()[i].value]);
-  return std::make_shared<Graph>(rewriter.to().finish(std::move(outputs)));
+  for (const ValueId result : results) outputs.push_back(rewriter[result]);
+  Graph made = rewriter.to().finish(std::move(outputs));
+  made.name = graph.name;
+  return made;
+}
+
+std::shared_ptr<const Region> carrying(const std::shared_ptr<const Region>& region, size_t first) {
+  const Graph& graph = graph_of(region);
+  std::vector<ValueId> results(graph.outputs().begin(), graph.outputs().end());
+  for (size_t i = first; i < graph.inputs().size(); ++i) results.push_back(graph.inputs()[i].value);
+  return std::make_shared<Graph>(with_results(graph, results));
 }
 
 }  // namespace hone::ir

@@ -15,6 +15,10 @@ std::vector<TensorType> input_types(const Graph& graph);
 std::vector<TensorType> output_types(const Graph& graph);
 std::vector<TensorType> types_of(std::span<const Tensor> tensors);
 
+/// For programs to be differentiated: equal calls stay apart, as a tape sees them, so that gradients are summed in its
+/// order. Compiling merges them.
+inline std::shared_ptr<Context> region_context() { return std::make_shared<Context>(false); }
+
 /// Tensors that programs meet outside, each once.
 class Captures {
  public:
@@ -59,12 +63,14 @@ using RegionBody = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 RegionProgram record_region(const std::shared_ptr<Context>& context, std::span<const TensorType> types,
                             const RegionBody& program, Location location);
 
-/// The graph over other inputs: input i of `graph` is input place[i] of the result.
+/// The graph over other inputs: input i of `graph` is input place[i] of the result; beyond the last: nothing reads it.
 Graph with_inputs(const Graph& graph, std::span<const TensorType> types, std::span<const size_t> place);
 /// Adds to `captures` what the programs captured, and makes them regions over their declared inputs and then all of
 /// `captures`.
 std::vector<std::shared_ptr<const Region>> close(std::span<const RegionProgram> programs, Captures& captures);
 
+/// The graph with these values as its results.
+Graph with_results(const Graph& graph, std::span<const ValueId> results);
 /// The region with its inputs from `first` on as further results: a loop carries what it only reads.
 std::shared_ptr<const Region> carrying(const std::shared_ptr<const Region>& region, size_t first);
 

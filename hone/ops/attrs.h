@@ -313,12 +313,13 @@ struct FrozenConvAttrs {
 };
 
 /// A body from (carries, a row of each of xs, constants) to (carries, a row of each of ys), run once for each row, or
-/// from the last to the first. `length`: one extent. `history`: further results are the carries before each row.
+/// from the last to the first. `length`: one extent. `recompute`: its gradient computes each step again from the
+/// carries before it, instead of keeping what it reads.
 struct ScanAttrs {
   Regions body;
   Shape length;
   int64_t carries = 0, xs = 0;
-  bool reverse = false, history = false;
+  bool reverse = false, recompute = false;
   template <class V>
   void visit(V& v) {
     v.field("body", body);
@@ -326,7 +327,7 @@ struct ScanAttrs {
     v.field("carries", carries);
     v.field("xs", xs);
     v.field("reverse", reverse);
-    v.field("history", history);
+    v.field("recompute", recompute);
   }
 };
 

@@ -69,7 +69,7 @@ void choose_each(BatchContext& c, const Regions& branches) {
 void choose_one(BatchContext& c, const Regions& branches) {
   std::vector<Tensor> operands = operands_from(c, 1);
   const std::vector<TensorType> types = ir::types_of(operands);
-  const auto context = std::make_shared<ir::Context>();
+  const auto context = ir::region_context();
   std::vector<ir::RegionProgram> programs;
   for (const auto& branch : branches) {
     programs.push_back(ir::record_region(
@@ -110,7 +110,7 @@ Carried record_carried(const BatchContext& c, const ir::Graph& body, Flags flags
       }
       return results;
     };
-    ir::RegionProgram program = ir::record_region(std::make_shared<ir::Context>(), types, step, c.call().location);
+    ir::RegionProgram program = ir::record_region(ir::region_context(), types, step, c.call().location);
     const Flags before = flags;
     for (size_t i = 0; i < carries; ++i) flags[i] = flags[i] || made[i];
     if (flags == before) return {std::move(flags), std::move(made), std::move(program)};
@@ -124,7 +124,7 @@ void loop_each(BatchContext& c, const ir::Graph& condition, const ir::Graph& bod
   const Flags all(operands.size(), true);
   operands.insert(operands.begin(), run_mapped(c, condition, operands, all)[0]);
   const std::vector<TensorType> types = ir::types_of(operands);
-  const auto context = std::make_shared<ir::Context>();
+  const auto context = ir::region_context();
   const auto step = [&](std::span<const Tensor> values) {
     std::vector<Tensor> next = run_mapped(c, body, values.subspan(1), all);
     for (size_t i = 0; i < next.size(); ++i) next[i] = chosen(values[0], next[i], values[i + 1]);
@@ -202,9 +202,8 @@ bool batch_scan(BatchContext& c) {
   std::vector<Tensor> results(static_cast<size_t>(c.outputs()));
   Call call{c.call().op, attrs, operands, results, c.call().location};
   dispatch(call);
-  const size_t ys = loop.made.size() - carries;
   for (size_t i = 0; i < results.size(); ++i) {
-    const bool mapped = loop.made[i < carries + ys ? i : i - carries - ys];
+    const bool mapped = loop.made[i];
     const bool moved = mapped && i >= carries;
     c.set(static_cast<int>(i), moved ? batch::moved(results[i], 0, 1) : results[i], mapped);
   }

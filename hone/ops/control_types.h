@@ -27,6 +27,8 @@ inline TensorType with_rows(TensorType type, Dim rows) {
 void vjp_if(VjpContext& c);
 void vjp_while(VjpContext& c);
 void vjp_scan(VjpContext& c);
+Keeping keep_if(const Call& call, const std::vector<bool>& followed);
+Keeping keep_scan(const Call& call, const std::vector<bool>& followed);
 bool batch_if(BatchContext& c);
 bool batch_while(BatchContext& c);
 bool batch_scan(BatchContext& c);

@@ -35,9 +35,6 @@ void infer_scan(InferContext& c) {
   const std::vector<TensorType> kept(results.begin(), results.begin() + std::min(carries, carries + ys));
   check_types(c, "carries from the body", kept, operand_types(c, 0, carries));
   for (int i = 0; i < ys; ++i) results[static_cast<size_t>(carries + i)].shape.insert(0, a.length[0]);
-  if (a.history) {
-    for (int i = 0; i < carries; ++i) results.push_back(with_rows(c.in(i), a.length[0]));
-  }
   if (static_cast<size_t>(c.outputs()) != results.size())
     c.fail("wrong number of results", fmt::format("there are {}, asked for {}", results.size(), c.outputs()));
   for (int i = 0; i < c.outputs(); ++i) c.out(i) = results[static_cast<size_t>(i)];
@@ -60,20 +57,18 @@ void decompose_scan(const Call& call) {
   std::vector<Tensor> inputs(call.inputs.begin(), call.inputs.end());
   std::vector<std::vector<Tensor>> rows(call.outputs.size() - carries,
                                         std::vector<Tensor>(static_cast<size_t>(length)));
-  const size_t ys = body.outputs().size() - carries;
   for (int64_t i = 0; i < length; ++i) {
     const int64_t row = a.reverse ? length - 1 - i : i;
     const auto at = static_cast<size_t>(row);
     for (size_t x = carries; x < carries + sequences; ++x) inputs[x] = row_of(call.inputs[x], row);
-    for (size_t h = ys; h < rows.size(); ++h) rows[h][at] = inputs[h - ys];
     std::vector<Tensor> results = ir::interpret(body, inputs);
-    for (size_t y = 0; y < ys; ++y) rows[y][at] = std::move(results[carries + y]);
+    for (size_t y = 0; y < rows.size(); ++y) rows[y][at] = std::move(results[carries + y]);
     for (size_t k = 0; k < carries; ++k) inputs[k] = std::move(results[k]);
   }
   for (size_t k = 0; k < carries; ++k) call.outputs[k] = inputs[k];
   const std::vector<TensorType> types = ir::output_types(body);
   for (size_t r = 0; r < rows.size(); ++r) {
-    const TensorType type = with_rows(r < ys ? types[carries + r] : types[r - ys], length);
+    const TensorType type = with_rows(types[carries + r], length);
     call.outputs[carries + r] = length == 0 ? zeros(type.shape, type.dtype) : stack(rows[r], 0, call.location);
   }
 }
@@ -103,7 +98,7 @@ std::vector<Sample> scan_samples() {
       const auto context = std::make_shared<ir::Context>();
       const TensorType value{f32, shape}, count{i32, {}}, types[] = {value, count, value, value};
       ScanAttrs attrs{
-          .body = {}, .length = {length}, .carries = 2, .xs = 1, .reverse = shape.empty(), .history = length == 4};
+          .body = {}, .length = {length}, .carries = 2, .xs = 1, .reverse = shape.empty(), .recompute = length == 4};
       attrs.body.push_back(control::sample_region(context, types, [](ir::Builder& b, std::span<const ir::ValueId> in) {
         const ir::ValueId scaled[] = {in[0], in[3]}, product[] = {in[0], in[2]};
         const ir::ValueId moved[] = {b.add_one(ops::multiply, {}, scaled, 0), in[2]};
@@ -112,9 +107,8 @@ std::vector<Sample> scan_samples() {
         return std::vector{b.add_one(ops::add, {}, moved, 0), b.add_one(ops::add, {}, one, 0),
                            b.add_one(ops::tanh, {}, both, 0)};
       }));
-      samples.push_back({.inputs = {value, count, with_rows(value, length), value},
-                         .attrs = Attrs(attrs),
-                         .outputs = attrs.history ? 5 : 3});
+      samples.push_back(
+          {.inputs = {value, count, with_rows(value, length), value}, .attrs = Attrs(attrs), .outputs = 3});
     }
   }
   return samples;
@@ -133,7 +127,8 @@ constinit const Op ops::scan =
                        .outputs = -1,
                        .infer = infer_scan,
                        .vjp = control::vjp_scan,
-                       .reads = {~0U, 0},
+                       .reads = {~0U, ~0U},
+                       .keeping = control::keep_scan,
                        .decompose = decompose_scan,
                        .batch = control::batch_scan,
                        .samples = scan_samples,

@@ -1,8 +1,11 @@
-// Gradient of scan: one scan the other way. The forward scan runs again to stack the carries before each row (in a
-// graph it becomes one with the first, merge_scans), and each step back computes its row again.
+// Gradient of scan: one scan the other way. The scan that a tape records stacks, as further ys, what the gradient of
+// its body reads, so that a step back computes again only what is cheap; or whole steps where the scan says
+// `recompute`.
+#include <algorithm>
+
+#include "hone/base/error.h"
 #include "hone/ops/control_types.h"
 #include "hone/ops/creation.h"
-#include "hone/ops/elementwise.h"
 #include "hone/ops/region_vjp.h"
 #include "hone/ops/table.h"
 #include "hone/tensor/interpreter.h"
@@ -10,8 +13,22 @@
 namespace hone::control {
 namespace {
 
-// Where the operands of the scan back stand: cotangents of the carries, sums of the constants' gradients; then by row
-// the carries before it, the xs and the cotangents of ys and of the history; then the constants.
+using Flags = std::vector<bool>;
+
+// With the carries that come to depend on what is followed.
+Flags with_carries(const ir::Graph& body, Flags followed, size_t carries) {
+  for (;;) {
+    const Flags before = followed, flows = followed_values(body, followed);
+    for (size_t i = 0; i < carries; ++i) followed[i] = followed[i] || flows[body.outputs()[i]];
+    if (followed == before) return followed;
+  }
+}
+
+// What leaves each bit of what is added to it.
+Tensor nothing(const Tensor& like, Location location) { return full(like.shape(), {-0.0, location}, like.dtype()); }
+
+// Operands of the scan back: cotangents of the carries, sums of the constants' gradients; by row the xs, the ys and
+// their cotangents; the constants.
 class ScanBack {
  public:
   explicit ScanBack(VjpContext& c)
@@ -19,107 +36,102 @@ class ScanBack {
         a_(c.attrs_as<ScanAttrs>()),
         body_(ir::graph_of(a_.body[0])),
         carries_(static_cast<size_t>(a_.carries)),
-        sequences_(static_cast<size_t>(a_.xs)),
+        first_constant_(carries_ + static_cast<size_t>(a_.xs)),
         inputs_(static_cast<size_t>(c.inputs())),
-        ys_(body_.outputs().size() - carries_),
-        needed_(inputs_),
         location_(LocationScope::resolve({})) {
     for (size_t i = 0; i < inputs_; ++i) {
-      const bool floating = is_floating(type(i).dtype);
-      needed_[i] = floating && (i < carries_ || c.need(static_cast<int>(i)));
+      const auto at = static_cast<int>(i);
+      needed_.push_back(c.need(at) && is_floating(c.in_type(at).dtype));
     }
+    needed_ = with_carries(body_, needed_, carries_);
   }
 
   void run() {
-    const std::vector<Tensor> history = forward();
-    std::vector<Tensor> carried, rows;
-    for (size_t i = 0; i < carries_; ++i) {
-      if (!needed_[i]) continue;
-      const Tensor& ct = cotangent(i);
-      carried.push_back(ct.defined() ? ct : zeros_like(in(i), location_));
+    std::vector<Tensor> sums(inputs_), operands, rows;
+    for (size_t i = 0; i < inputs_; ++i) {
+      if (!needed_[i] || is_row(i)) continue;
+      sums[i] = i < carries_ ? cotangent(i) : c_.take(static_cast<int>(i));
+      operands.push_back(sums[i].defined() ? sums[i] : nothing(in(i), location_));
     }
-    for (size_t i = first_constant(); i < inputs_; ++i) {
-      if (needed_[i]) carried.push_back(zeros_like(in(i), location_));
-    }
-    rows = history;
-    for (size_t i = carries_; i < first_constant(); ++i) rows.push_back(in(i));
-    for (size_t i = carries_; i < carries_ + ys_ + (a_.history ? carries_ : 0); ++i) {
+    std::vector<TensorType> types = ir::types_of(operands);
+    const auto carried = static_cast<int64_t>(operands.size());
+    for (size_t i = carries_; i < first_constant_; ++i) rows.push_back(in(i));
+    for (size_t i = carries_; i < body_.outputs().size(); ++i) rows.push_back(c_.out(static_cast<int>(i)));
+    for (size_t i = carries_; i < body_.outputs().size(); ++i) {
       if (cotangent(i).defined()) rows.push_back(cotangent(i));
     }
-    std::vector<TensorType> types = ir::types_of(carried);
     for (const Tensor& row : rows) {
       types.push_back(row.type());
       types.back().shape.erase(0);
     }
-    std::vector<Tensor> all = carried;
-    all.insert(all.end(), rows.begin(), rows.end());
-    for (size_t i = first_constant(); i < inputs_; ++i) {
-      all.push_back(in(i));
+    operands.insert(operands.end(), rows.begin(), rows.end());
+    for (size_t i = first_constant_; i < inputs_; ++i) {
+      operands.push_back(in(i));
       types.push_back(in(i).type());
     }
+    Flags flows;
+    ir::RegionProgram program = ir::record_region(
+        ir::region_context(), types,
+        [&](std::span<const Tensor> values) { return step({values.begin(), values.end()}, flows); }, location_);
+    program.graph = ir::prune(program.graph);
     ir::Captures captures;
-    const ir::RegionProgram program[] = {ir::record_region(
-        std::make_shared<ir::Context>(), types,
-        [&](std::span<const Tensor> values) { return step(values, carried.size(), rows.size()); }, location_)};
-    const ScanAttrs attrs{ir::close(program, captures), a_.length, static_cast<int64_t>(carried.size()),
-                          static_cast<int64_t>(rows.size()), !a_.reverse};
-    all.insert(all.end(), captures.tensors().begin(), captures.tensors().end());
-    std::vector<Tensor> results(ir::graph_of(attrs.body[0]).outputs().size());
-    Call call{ops::scan, attrs, all, results, location_};
+    const ScanAttrs attrs{.body = ir::close({&program, 1}, captures),
+                          .length = a_.length,
+                          .carries = carried,
+                          .xs = static_cast<int64_t>(rows.size()),
+                          .reverse = !a_.reverse,
+                          .recompute = a_.recompute};
+    operands.insert(operands.end(), captures.tensors().begin(), captures.tensors().end());
+    std::vector<Tensor> results(program.graph.outputs().size());
+    Call call{ops::scan, attrs, operands, results, location_};
     dispatch(call);
-    size_t at = 0, row = carried.size();
+    const bool runs = a_.length[0].is_number() && a_.length[0].number() > 0;
+    size_t next = 0, next_row = static_cast<size_t>(carried);
     for (size_t i = 0; i < inputs_; ++i) {
-      if (needed_[i]) c_.set(static_cast<int>(i), results[is_sequence(i) ? row++ : at++]);
+      if (!needed_[i]) continue;
+      Tensor gradient = is_row(i) ? Tensor() : results[next++];
+      if (is_row(i) && flows[i]) gradient = results[next_row++];
+      if (!flows[i] && (i >= carries_ || runs || !sums[i].defined())) gradient = i < carries_ ? Tensor() : sums[i];
+      c_.set(static_cast<int>(i), std::move(gradient));
     }
   }
 
  private:
   const Tensor& in(size_t i) const { return c_.in(static_cast<int>(i)); }
   const Tensor& cotangent(size_t i) const { return c_.ct(static_cast<int>(i)); }
-  const TensorType& type(size_t i) const { return c_.in_type(static_cast<int>(i)); }
-  size_t first_constant() const { return carries_ + sequences_; }
-  bool is_sequence(size_t i) const { return i >= carries_ && i < first_constant(); }
+  bool is_row(size_t i) const { return i >= carries_ && i < first_constant_; }
 
-  // The carries before each row.
-  std::vector<Tensor> forward() const {
-    ScanAttrs attrs = a_;
-    attrs.history = true;
-    std::vector<Tensor> operands, results(2 * carries_ + ys_);
-    for (size_t i = 0; i < inputs_; ++i) operands.push_back(in(i));
-    Call call{ops::scan, attrs, operands, results, location_};
-    dispatch(call);
-    return {results.end() - static_cast<ptrdiff_t>(carries_), results.end()};
-  }
-
-  std::vector<Tensor> step(std::span<const Tensor> values, size_t carried, size_t rows) const {
-    std::span<const Tensor> row = values.subspan(carried, rows);
-    std::vector<Tensor> inputs(row.begin(), row.begin() + static_cast<ptrdiff_t>(first_constant()));
-    inputs.insert(inputs.end(), values.begin() + static_cast<ptrdiff_t>(carried + rows), values.end());
-    std::vector<Tensor> cotangents(carries_ + ys_), before(carries_);
-    size_t at = 0;
-    for (size_t i = 0; i < carries_; ++i) {
-      if (needed_[i]) cotangents[i] = values[at++];
+  // From operands, a row of each, to what is carried on and the rows of gradients. `flows`: the inputs of the body that
+  // get a gradient.
+  std::vector<Tensor> step(std::vector<Tensor> operands, Flags& flows) const {
+    ir::RegionProgram expanded{body_, {}};
+    if (a_.recompute) expanded = differentiable(body_, needed_, location_);
+    const ir::Graph& program = expanded.graph;
+    std::vector<Tensor> values(program.values()), cotangents(program.outputs().size()), sums(inputs_);
+    auto next = operands.begin();
+    for (size_t i = 0; i < inputs_; ++i) {
+      if (needed_[i] && !is_row(i)) (i < carries_ ? cotangents[i] : sums[i]) = *next++;
     }
-    size_t from = first_constant();
-    for (size_t i = carries_; i < carries_ + ys_; ++i) {
-      if (cotangent(i).defined()) cotangents[i] = row[from++];
+    for (size_t i = carries_; i < first_constant_; ++i) values[program.inputs()[i].value] = *next++;
+    for (size_t i = carries_; i < cotangents.size(); ++i) values[program.outputs()[i]] = *next++;
+    for (size_t i = carries_; i < cotangents.size(); ++i) {
+      if (cotangent(i).defined()) cotangents[i] = *next++;
     }
-    for (size_t i = 0; a_.history && i < carries_; ++i) {
-      if (cotangent(carries_ + ys_ + i).defined()) before[i] = row[from++];
-    }
-    const std::vector<Tensor> found = region_vjp(body_, inputs, needed_, cotangents);
-    std::vector<Tensor> results, of_rows;
+    for (size_t i = first_constant_; i < inputs_; ++i) values[program.inputs()[i].value] = *next++;
+    for (size_t i = 0; i < expanded.captured.size(); ++i)
+      values[program.inputs()[inputs_ + i].value] = expanded.captured[i];
+    Flags needed = needed_;
+    needed.resize(program.inputs().size());
+    std::vector<Tensor> found = region_vjp(program, std::move(values), needed, cotangents, sums), results, of_rows;
+    flows.assign(inputs_, false);
     for (size_t i = 0; i < inputs_; ++i) {
       if (!needed_[i]) continue;
-      Tensor gradient = found[i].defined() || !is_sequence(i) ? found[i] : zeros_like(inputs[i], location_);
-      if (i < carries_) {
-        if (before[i].defined()) gradient = gradient.defined() ? gradient + before[i] : before[i];
-        if (!gradient.defined()) gradient = zeros_like(inputs[i], location_);
-      } else if (!is_sequence(i)) {
-        const Tensor& sum = values[at++];
-        gradient = gradient.defined() ? sum + gradient : sum;
-      }
-      (is_sequence(i) ? of_rows : results).push_back(gradient);
+      flows[i] = found[i].defined() && !(sums[i].defined() && found[i].id() == sums[i].id());
+      if (i < carries_ && !flows[i]) found[i] = nothing(in(i), location_);
+      if (!is_row(i))
+        results.push_back(found[i]);
+      else if (flows[i])
+        of_rows.push_back(found[i]);
     }
     results.insert(results.end(), of_rows.begin(), of_rows.end());
     return results;
@@ -128,12 +140,38 @@ class ScanBack {
   VjpContext& c_;
   const ScanAttrs& a_;
   const ir::Graph& body_;
-  size_t carries_, sequences_, inputs_, ys_;
-  std::vector<bool> needed_;
+  size_t carries_, first_constant_, inputs_;
+  Flags needed_;
   Location location_;
 };
 
 }  // namespace
+
+Keeping keep_scan(const Call& call, const std::vector<bool>& operands) {
+  ScanAttrs attrs = call.attrs.as<ScanAttrs>();
+  const ir::Graph& body = ir::graph_of(attrs.body[0]);
+  const auto carries = static_cast<size_t>(attrs.carries);
+  const Flags followed = with_carries(body, operands, carries);
+  // Effects are not repeated, so what they give is kept, as all else then.
+  attrs.recompute = attrs.recompute && std::ranges::none_of(body.nodes(), ir::has_effect);
+  ir::RegionProgram program{body, {}};
+  std::vector<ir::ValueId> kept;
+  if (!attrs.recompute) {
+    program = differentiable(body, followed, call.location);
+    const ir::Graph& graph = program.graph;
+    Flags known(graph.values()), flags = followed;
+    for (size_t i = carries; i < graph.inputs().size(); ++i) known[graph.inputs()[i].value] = true;
+    for (size_t i = carries; i < graph.outputs().size(); ++i) known[graph.outputs()[i]] = true;
+    flags.resize(graph.inputs().size());
+    kept = residuals(graph, flags, known, call.location);
+  } else {
+    for (size_t i = 0; i < carries; ++i) kept.push_back(body.inputs()[i].value);
+  }
+  std::vector<ir::ValueId> results(program.graph.outputs().begin(), program.graph.outputs().end());
+  results.insert(results.end(), kept.begin(), kept.end());
+  attrs.body = {std::make_shared<ir::Graph>(ir::with_results(program.graph, results))};
+  return {.attrs = Attrs(attrs), .operands = std::move(program.captured), .results = results.size()};
+}
 
 void vjp_scan(VjpContext& c) { ScanBack(c).run(); }
 

@@ -67,6 +67,9 @@ class VjpContext {
   virtual int inputs() const = 0;
   virtual bool need(int i) const = 0;
   virtual void set(int i, Tensor gradient) = 0;
+  /// Takes what later calls gave operand i; undefined: nothing. A rule that adds to it step by step, in the order in
+  /// which a tape would have, sets the sum.
+  virtual Tensor take(int i) = 0;
   virtual AttrRef attrs() const = 0;
   template <class T>
   const T& attrs_as() const {
@@ -125,6 +128,14 @@ struct Reads {
   constexpr bool output(uint32_t i) const { return out >> (i < 31 ? i : 31) & 1; }
 };
 
+/// What a tape calls in place of a call on operands that it follows: the same op with further operands and results
+/// behind those of the call, for its gradient rule to read.
+struct Keeping {
+  Attrs attrs;
+  std::vector<Tensor> operands;
+  size_t results = 0;  ///< of all
+};
+
 /// What kind of work an op is: decides how passes and evaluators treat it.
 enum class OpClass : uint8_t { Elementwise, Reduction, View, Movement, Library, Random, Creation, Composite, Effect };
 /// How mixed precision treats it: compute in low precision, keep f32, or follow the inputs.
@@ -162,6 +173,8 @@ struct Op {
   void (*vjp)(VjpContext&) =
       nullptr;  ///< null: gradients go through `decompose`; without either the op is not differentiable
   Reads reads{};
+  /// Null: a tape records the call as it is. `followed`: by operand.
+  Keeping (*keeping)(const Call& call, const std::vector<bool>& followed) = nullptr;
   void (*decompose)(const Call&) =
       nullptr;  ///< sets call.outputs by public ops: the fallback and the oracle of a fused kernel
   /// False where it does not serve these operands. Null or false: vmap decomposes the op, or calls it for one example
