@@ -179,6 +179,15 @@ Tensor network(Draw& draw, const Pool& pool) {
   }
 }
 
+// Of a tape around a branch that is taken eagerly the graph may add up gradients in another order: those are held to a
+// bound, in smooth programs.
+Tensor controlled(Draw& draw, const Pool& pool, const Program& program) {
+  if (program.gradients && !program.smooth) return pick(draw, pool);
+  const bool differentiable = program.smooth;
+  const Tensor x = any_float(draw, pool);
+  return control(draw, x, partner(draw, pool, x), differentiable);
+}
+
 Tensor state(Draw& draw, const Pool& pool, const std::vector<Variable>& variables) {
   const Variable& v = variables[static_cast<size_t>(draw.integer(0, static_cast<int64_t>(variables.size()) - 1))];
   if (draw.chance(0.4)) return v.value();
@@ -294,7 +303,8 @@ std::vector<Tensor> run(const Program& program, const std::vector<Tensor>& input
                   : kind < 0.58                ? choose(draw, pool)
                   : kind < 0.68                ? reduce(draw, pool)
                   : kind < 0.85                ? move(draw, pool)
-                  : kind < 0.94                ? network(draw, pool)
+                  : kind < 0.91                ? network(draw, pool)
+                  : kind < 0.955               ? controlled(draw, pool, program)
                   : program.smooth             ? pick(draw, pool)
                                                : state(draw, pool, variables);
     if (made.size() <= largest && !(program.smooth && made.dtype() != f64)) pool.push_back(made);
@@ -309,8 +319,10 @@ std::vector<Tensor> run(const Program& program, const std::vector<Tensor>& input
   }
   if (program.smooth) results.push_back(total);
   if (tape) {
-    for (const Tensor& g : tape->gradient(total, std::span<const Tensor>(sources)))
-      results.push_back(g.defined() ? g : full({}, 0.0, wide));
+    const std::vector<Tensor> gradients = tape->gradient(total, std::span<const Tensor>(sources));
+    for (size_t i = 0; i < sources.size(); ++i)
+      results.push_back(gradients[i].defined() ? gradients[i]
+                                               : zeros_like(sources[i]));  // a branch not taken gives none
   }
   return results;
 }

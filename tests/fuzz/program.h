@@ -35,6 +35,9 @@ std::vector<Variable> variables_of(const Program& program);
 std::vector<Tensor> run(const Program& program, const std::vector<Tensor>& inputs,
                         const std::vector<Variable>& variables);
 
+/// An instruction of branches and loops over x, a float, and y of its type, broadcasting with it.
+Tensor control(Draw& draw, const Tensor& x, const Tensor& y, bool differentiable);
+
 /// Of types and bits; of a NaN only that it is one.
 uint64_t hash_of_results(std::span<const Tensor> results);
 /// What the program computes and leaves in its variables, as a graph: their hash. 0 where it throws an Error.

@@ -134,6 +134,8 @@ void run(const Program& program, std::set<std::string>& used) {
   if (const std::string missed = golden::check(text, program.text); !missed.empty())
     ADD_FAILURE() << program.name << "\n" << missed << "\nThe whole text:\n" << text;
   if (exact) expect_same_bits(before, graph, program.name);
+  const std::string full = compiler::to_text(graph, {.generic = true, .locations = true});
+  if (exact) expect_same_bits(before, compiler::parse_text(full, program.name + " as printed"), program.name);
 }
 
 TEST(GoldenIr, PassesGiveWhatTheFilesSay) {

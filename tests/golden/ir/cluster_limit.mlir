@@ -77,3 +77,52 @@ func.func @main(%arg0: tensor<64xf32>) -> tensor<64xf32> {
   %69 = stablehlo.tanh %68 : tensor<64xf32>
   return %69 : tensor<64xf32>
 }
+// -----
+// Nor does a kernel take more than 32 operands.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0 = {{.*}}"hone.fusion"{{.*}}%arg31 {
+// CHECK-NEXT: %1 = {{.*}}"hone.fusion" %0, %arg32{{.*}}%arg39 {
+// CHECK-NEXT: return %1
+func.func @main(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>, %arg2: tensor<64xf32>, %arg3: tensor<64xf32>, %arg4: tensor<64xf32>, %arg5: tensor<64xf32>, %arg6: tensor<64xf32>, %arg7: tensor<64xf32>, %arg8: tensor<64xf32>, %arg9: tensor<64xf32>, %arg10: tensor<64xf32>, %arg11: tensor<64xf32>, %arg12: tensor<64xf32>, %arg13: tensor<64xf32>, %arg14: tensor<64xf32>, %arg15: tensor<64xf32>, %arg16: tensor<64xf32>, %arg17: tensor<64xf32>, %arg18: tensor<64xf32>, %arg19: tensor<64xf32>, %arg20: tensor<64xf32>, %arg21: tensor<64xf32>, %arg22: tensor<64xf32>, %arg23: tensor<64xf32>, %arg24: tensor<64xf32>, %arg25: tensor<64xf32>, %arg26: tensor<64xf32>, %arg27: tensor<64xf32>, %arg28: tensor<64xf32>, %arg29: tensor<64xf32>, %arg30: tensor<64xf32>, %arg31: tensor<64xf32>, %arg32: tensor<64xf32>, %arg33: tensor<64xf32>, %arg34: tensor<64xf32>, %arg35: tensor<64xf32>, %arg36: tensor<64xf32>, %arg37: tensor<64xf32>, %arg38: tensor<64xf32>, %arg39: tensor<64xf32>) -> tensor<64xf32> {
+  %1 = stablehlo.add %arg0, %arg1 : tensor<64xf32>
+  %2 = stablehlo.add %1, %arg2 : tensor<64xf32>
+  %3 = stablehlo.add %2, %arg3 : tensor<64xf32>
+  %4 = stablehlo.add %3, %arg4 : tensor<64xf32>
+  %5 = stablehlo.add %4, %arg5 : tensor<64xf32>
+  %6 = stablehlo.add %5, %arg6 : tensor<64xf32>
+  %7 = stablehlo.add %6, %arg7 : tensor<64xf32>
+  %8 = stablehlo.add %7, %arg8 : tensor<64xf32>
+  %9 = stablehlo.add %8, %arg9 : tensor<64xf32>
+  %10 = stablehlo.add %9, %arg10 : tensor<64xf32>
+  %11 = stablehlo.add %10, %arg11 : tensor<64xf32>
+  %12 = stablehlo.add %11, %arg12 : tensor<64xf32>
+  %13 = stablehlo.add %12, %arg13 : tensor<64xf32>
+  %14 = stablehlo.add %13, %arg14 : tensor<64xf32>
+  %15 = stablehlo.add %14, %arg15 : tensor<64xf32>
+  %16 = stablehlo.add %15, %arg16 : tensor<64xf32>
+  %17 = stablehlo.add %16, %arg17 : tensor<64xf32>
+  %18 = stablehlo.add %17, %arg18 : tensor<64xf32>
+  %19 = stablehlo.add %18, %arg19 : tensor<64xf32>
+  %20 = stablehlo.add %19, %arg20 : tensor<64xf32>
+  %21 = stablehlo.add %20, %arg21 : tensor<64xf32>
+  %22 = stablehlo.add %21, %arg22 : tensor<64xf32>
+  %23 = stablehlo.add %22, %arg23 : tensor<64xf32>
+  %24 = stablehlo.add %23, %arg24 : tensor<64xf32>
+  %25 = stablehlo.add %24, %arg25 : tensor<64xf32>
+  %26 = stablehlo.add %25, %arg26 : tensor<64xf32>
+  %27 = stablehlo.add %26, %arg27 : tensor<64xf32>
+  %28 = stablehlo.add %27, %arg28 : tensor<64xf32>
+  %29 = stablehlo.add %28, %arg29 : tensor<64xf32>
+  %30 = stablehlo.add %29, %arg30 : tensor<64xf32>
+  %31 = stablehlo.add %30, %arg31 : tensor<64xf32>
+  %32 = stablehlo.add %31, %arg32 : tensor<64xf32>
+  %33 = stablehlo.add %32, %arg33 : tensor<64xf32>
+  %34 = stablehlo.add %33, %arg34 : tensor<64xf32>
+  %35 = stablehlo.add %34, %arg35 : tensor<64xf32>
+  %36 = stablehlo.add %35, %arg36 : tensor<64xf32>
+  %37 = stablehlo.add %36, %arg37 : tensor<64xf32>
+  %38 = stablehlo.add %37, %arg38 : tensor<64xf32>
+  %39 = stablehlo.add %38, %arg39 : tensor<64xf32>
+  return %39 : tensor<64xf32>
+}

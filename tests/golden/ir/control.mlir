@@ -61,3 +61,18 @@ func.func @main(%arg0: tensor<i1>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tens
   }) : (tensor<i1>) -> tensor<8xf32>
   return %0, %2 : tensor<8xf32>, tensor<8xf32>
 }
+// -----
+// A branch may return a constant, written in its region.
+// RUN: optimize
+// CHECK: "stablehlo.if"(%arg0)
+// CHECK-NEXT: constant dense<0.0
+// CHECK-NEXT: stablehlo.return %0
+func.func @main(%arg0: tensor<i1>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = "stablehlo.if"(%arg0) ({
+    %zero = stablehlo.constant dense<0.0> : tensor<8xf32>
+    stablehlo.return %zero : tensor<8xf32>
+  }, {
+    stablehlo.return %arg1 : tensor<8xf32>
+  }) : (tensor<i1>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -35,3 +35,15 @@ func.func @main(%arg0: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
   %2 = stablehlo.reverse %1, dims = [1] : tensor<2x3xf32>
   return %0, %2 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+// -----
+// Starts that are not known are clamped, each to its own operand: two such slices are not one.
+// RUN: optimize
+// CHECK: @main
+// CHECK-NEXT: %0 = stablehlo.dynamic_slice %arg0, %arg1
+// CHECK-NEXT: %1 = stablehlo.dynamic_slice %0, %arg2
+// CHECK-NEXT: return %1
+func.func @main(%arg0: tensor<10xf32>, %arg1: tensor<i32>, %arg2: tensor<i32>) -> tensor<3xf32> {
+  %0 = stablehlo.dynamic_slice %arg0, %arg1, sizes = [5] : (tensor<10xf32>, tensor<i32>) -> tensor<5xf32>
+  %1 = stablehlo.dynamic_slice %0, %arg2, sizes = [3] : (tensor<5xf32>, tensor<i32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}
