@@ -28,7 +28,8 @@ ir::Graph calling(const Op& op, AttrRef attrs, const std::vector<TensorType>& op
   std::vector<ir::ValueId> inputs, outputs;
   for (const TensorType& type : operands) inputs.push_back(b.add_input(type, {}));
   const uint32_t made = b.add(op, attrs, inputs, static_cast<uint32_t>(results), 0);
-  for (const size_t result : read) outputs.push_back(b.graph().nodes()[made].first_result + static_cast<uint32_t>(result));
+  for (const size_t result : read)
+    outputs.push_back(b.graph().nodes()[made].first_result + static_cast<uint32_t>(result));
   return b.finish(std::move(outputs));
 }
 
@@ -36,10 +37,9 @@ const TensorType kScalar{f32, {}}, kRows{f32, {4}};
 
 // (a, b, c; x, y; k) -> (a + x, b + c, c k; a b, y)
 ScanAttrs program() {
-  return {.body = {region({kScalar, kScalar, kScalar, kScalar, kScalar, kScalar},
-                          [](Values v) {
-                            return std::vector{v[0] + v[3], v[1] + v[2], v[2] * v[5], v[0] * v[1], exp(v[4])};
-                          })},
+  return {.body = {region(
+              {kScalar, kScalar, kScalar, kScalar, kScalar, kScalar},
+              [](Values v) { return std::vector{v[0] + v[3], v[1] + v[2], v[2] * v[5], v[0] * v[1], exp(v[4])}; })},
           .length = {4},
           .carries = 3,
           .xs = 2};
@@ -71,14 +71,14 @@ TEST(RemoveDead, ScansCarryOnlyWhatIsReadInTheEnd) {
     EXPECT_EQ(attrs.xs, c.xs);
     EXPECT_EQ(now.nodes()[0].results, c.results);
     const std::vector<Tensor> expected = ir::interpret(graph, given), found = ir::interpret(now, given);
-    for (size_t i = 0; i < expected.size(); ++i)
-      EXPECT_EQ(found[i].to_vector<float>(), expected[i].to_vector<float>());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(found[i].to_vector<float>(), expected[i].to_vector<float>());
   }
 }
 
 TEST(RemoveDead, BranchesGiveOnlyWhatIsRead) {
-  const BranchAttrs attrs{{region({kScalar, kScalar, kScalar}, [](Values v) { return std::vector{v[0] + v[1], exp(v[2])}; }),
-                           region({kScalar, kScalar, kScalar}, [](Values v) { return std::vector{v[0], v[0] * v[1]}; })}};
+  const BranchAttrs attrs{
+      {region({kScalar, kScalar, kScalar}, [](Values v) { return std::vector{v[0] + v[1], exp(v[2])}; }),
+       region({kScalar, kScalar, kScalar}, [](Values v) { return std::vector{v[0], v[0] * v[1]}; })}};
   const std::vector<TensorType> operands{{bool_, {}}, kScalar, kScalar, kScalar};
   for (const auto& [read, kept] : {std::pair{size_t{0}, 3U}, std::pair{size_t{1}, 4U}}) {
     const ir::Graph graph = calling(ops::if_, attrs, operands, 2, {read}), now = remove_dead(graph);

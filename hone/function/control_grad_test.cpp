@@ -101,14 +101,16 @@ TEST(ControlGradient, IsOneScanEachWayAndComputesNothingAgain) {
 TEST(ControlGradient, KeepsWhatIsNeitherAtHandNorCheap) {
   const auto slope = [](Tensor x, Tensor w) {
     return grad([&](Tensor v) {
-      return sum(scan([&](Tensor c, Tensor row) { return std::pair{tanh(c * v) * exp(row), reshape(c + 1, {1, 3}) * v}; },
-                      ones({3}), x)
-                     .second);
+      return sum(
+          scan([&](Tensor c, Tensor row) { return std::pair{tanh(c * v) * exp(row), reshape(c + 1, {1, 3}) * v}; },
+               ones({3}), x)
+              .second);
     })(w);
   };
   const std::string text = function(slope).lower(Spec{f32, {6, 3}}, Spec{f32, {3}}).ir();
   // Forward: the carry (ys are not read), tanh, exp(row).
-  EXPECT_EQ(count(text, "%0:4 = stablehlo.composite \"hone.scan\"") + count(text, ":4 = stablehlo.composite"), 1U) << text;
+  EXPECT_EQ(count(text, "%0:4 = stablehlo.composite \"hone.scan\"") + count(text, ":4 = stablehlo.composite"), 1U)
+      << text;
 }
 
 TEST(ControlGradient, EffectsRunOnceInOrder) {
@@ -125,7 +127,8 @@ TEST(ControlGradient, EffectsRunOnceInOrder) {
                      [&](Tensor c, Tensor v) {
                        const Tensor twice = host_callback(host, std::vector{stop_gradient(v)});
                        const Tensor chosen = cond(
-                           v > 1, [&] { return v * c * host_callback(host, std::vector{stop_gradient(v * 10)}); }, [&] { return v; });
+                           v > 1, [&] { return v * c * host_callback(host, std::vector{stop_gradient(v * 10)}); },
+                           [&] { return v; });
                        return std::pair{c * twice + chosen, c * cast(check(v > -1, "rows above -1"), f32)};
                      },
                      x[0], x, {.checkpoint = checkpoint})
@@ -177,8 +180,8 @@ TEST(ControlGradient, CheckpointsBoundWhatIsKept) {
   };
   const size_t row = 4096 * sizeof(float);
   const size_t all = peak({}), some = peak({.checkpoint = 8});
-  EXPECT_GE(all, 4 * 64 * row);                // a carry and three more values a step
-  EXPECT_LE(some, (8 + 5 * 8 + 16) * row);     // carries of 8 groups, one group, buffers
+  EXPECT_GE(all, 4 * 64 * row);             // a carry and three more values a step
+  EXPECT_LE(some, (8 + 5 * 8 + 16) * row);  // carries of 8 groups, one group, buffers
 }
 
 // A while loop on the way has no gradient, which matters only where one is asked for.
