@@ -9,6 +9,7 @@
 
 #include "hone/base/error.h"
 #include "hone/device/device.h"
+#include "hone/ops/views.h"
 
 namespace hone::compiler {
 namespace {
@@ -62,9 +63,20 @@ class Walk {
     for (uint32_t i = 0; i < node.results; ++i) note(node.first_result + i, results[i]);
   }
 
-  // Views of strided memory may want to copy it, so they get it packed.
+  // Views of strided memory may want to copy it, so they get it packed; not one element repeated, if they take that.
   bool view(uint32_t index, Call& call, std::span<const TensorType> types) {
     if (!call.op.view) return false;
+    bool repeated = false;
+    for (uint32_t i = 0; i < call.inputs.size(); ++i) {
+      const Tensor& x = call.inputs[i];
+      if (x.layout().dense) continue;
+      if (is_splat(x) && x.dtype() == types[0].dtype)
+        repeated = true;
+      else
+        call.inputs[i] = pack(index, i, x).first;
+    }
+    if (call.op.view(call, types)) return true;
+    if (!repeated) return false;
     for (uint32_t i = 0; i < call.inputs.size(); ++i) {
       if (!call.inputs[i].layout().dense) call.inputs[i] = pack(index, i, call.inputs[i]).first;
     }
@@ -72,10 +84,12 @@ class Walk {
   }
 
   std::pair<Tensor, uint32_t> pack(uint32_t node, uint32_t operand, const Tensor& strided) {
+    auto [found, fresh] = packed_.try_emplace(strided.impl());
+    if (!fresh) return found->second;
     Tensor dense = make(strided.type(), Storage{.bytes = strided.bytes()});
     const auto storage = static_cast<uint32_t>(plan_.storages.size() - 1);
     plan_.steps.push_back({.kind = Step::Pack, .node = node, .operand = operand, .storage = storage});
-    return {dense, storage};
+    return found->second = {dense, storage};
   }
 
   Step choose(uint32_t index, const Call& call, std::span<const TensorType> types) {
@@ -127,6 +141,7 @@ class Walk {
   std::vector<Tensor> values_;
   std::vector<Tensor> held_tensors_;  // so that no two buffers share an address
   std::unordered_map<const Buffer*, uint32_t> windows_;
+  std::unordered_map<const TensorImpl*, std::pair<Tensor, uint32_t>> packed_;  // dense copies, one of each value
   uint32_t held_ = 0;
 };
 

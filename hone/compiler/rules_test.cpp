@@ -9,6 +9,7 @@
 #include <set>
 
 #include "hone/compiler/passes.h"
+#include "hone/compiler/rule_domain.h"
 #include "hone/ops/creation.h"
 #include "hone/tensor/half.h"
 
@@ -56,7 +57,7 @@ int64_t times(const char* rule) {
 }
 
 TEST(Rules, GiveTheSameBitsOnTheirDomains) {
-  for (const std::span<const Rule> rules : {arithmetic_rules(), movement_rules()}) {
+  for (const std::span<const Rule> rules : {arithmetic_rules(), movement_rules(), reorder_rules()}) {
     for (const Rule& rule : rules) {
       if (rule.rule_class != Rule::Exact) continue;
       const std::vector<ir::Graph> domain = rule.domain();
@@ -80,11 +81,47 @@ TEST(Rules, GiveTheSameBitsOnTheirDomains) {
 
 TEST(Rules, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
-  for (const std::span<const Rule> rules : {arithmetic_rules(), movement_rules()}) {
+  for (const std::span<const Rule> rules : {arithmetic_rules(), movement_rules(), reorder_rules()}) {
     for (const Rule& rule : rules) {
       EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
       EXPECT_NE(std::string_view(rule.text), "") << rule.name;
     }
+  }
+}
+
+// Transposes that are left of programs over x f32[2,3] and y f32[3,2].
+TEST(Rules, TransposesMeetThroughElementwiseCallsWhereThatRemovesOne) {
+  using ir::ValueId;
+  const auto turn = [](ir::Builder& b, ValueId v) {
+    return domain::call(b, ops::transpose, TransposeAttrs{{1, 0}}, {v});
+  };
+  const auto f = [](ir::Builder& b, ValueId v) { return domain::call(b, ops::tanh, {}, {v}); };
+  const auto plus = [](ir::Builder& b, ValueId v, ValueId w) { return domain::call(b, ops::add, {}, {v, w}); };
+  struct Case {
+    const char* name;
+    std::function<ValueId(ir::Builder& b, ValueId x, ValueId y)> make;
+    int64_t left;
+  };
+  const Case cases[] = {
+      {"a pair around a call", [&](auto& b, auto x, auto) { return turn(b, f(b, turn(b, x))); }, 0},
+      {"around a chain", [&](auto& b, auto x, auto) { return turn(b, f(b, f(b, f(b, turn(b, x))))); }, 0},
+      {"around a sum", [&](auto& b, auto x, auto) { return turn(b, plus(b, turn(b, x), f(b, turn(b, x)))); }, 0},
+      {"one comes for two", [&](auto& b, auto x, auto y) { return turn(b, plus(b, f(b, turn(b, x)), y)); }, 1},
+      {"nothing is won", [&](auto& b, auto, auto y) { return turn(b, plus(b, f(b, y), y)); }, 1},
+      {"two become one", [&](auto& b, auto x, auto) { return plus(b, turn(b, x), turn(b, f(b, x))); }, 1},
+      {"the call is read elsewhere",
+       [&](auto& b, auto x, auto y) {
+         const ValueId inner = f(b, turn(b, x));
+         return plus(b, turn(b, plus(b, turn(b, inner), x)), plus(b, inner, f(b, y)));
+       },
+       1},
+  };
+  for (const Case& c : cases) {
+    const ir::Graph before =
+        domain::graph({{f32, {2, 3}}, {f32, {3, 2}}}, [&](ir::Builder& b, auto in) { return c.make(b, in[0], in[1]); });
+    const ir::Graph after = remove_dead(simplify(before));
+    ir::verify(after, c.name);
+    EXPECT_EQ(std::ranges::count(after.nodes(), &ops::transpose, &ir::Node::op), c.left) << c.name;
   }
 }
 

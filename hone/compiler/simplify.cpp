@@ -32,9 +32,12 @@ void count(const char* rule) {
 std::span<const Rule* const> rules_of(const Op& op) {
   static const std::vector<std::vector<const Rule*>> table = [] {
     std::vector<std::vector<const Rule*>> by_op(op_table().size());
-    for (const std::span<const Rule> rules : {arithmetic_rules(), movement_rules()}) {
+    for (const std::span<const Rule> rules : {arithmetic_rules(), movement_rules(), reorder_rules()}) {
       for (const Rule& rule : rules) {
-        if (rule.rule_class == Rule::Exact) by_op[static_cast<size_t>(rule.root->index)].push_back(&rule);
+        for (const Op* op : op_table()) {
+          const bool root = rule.root ? rule.root == op : op->op_class == OpClass::Elementwise || op == &ops::convert;
+          if (root && rule.rule_class == Rule::Exact) by_op[static_cast<size_t>(op->index)].push_back(&rule);
+        }
       }
     }
     return by_op;
@@ -44,23 +47,34 @@ std::span<const Rule* const> rules_of(const Op& op) {
 
 class Simplifier {
  public:
-  explicit Simplifier(const ir::Graph& graph) : graph_(graph), rewriter_(graph) {}
+  explicit Simplifier(const ir::Graph& graph) : graph_(graph), users_(graph), rewriter_(graph) {
+    for (const ir::Input& input : graph.inputs()) note(input.value);
+  }
 
   ir::Graph run(bool& changed) {
     for (const ir::Node& node : graph_.nodes()) {
       if (!replace(node)) rewriter_.copy(node);
+      for (uint32_t i = 0; i < node.results; ++i) note(node.first_result + i);
     }
     changed = changed_;
     return rewriter_.finish();
   }
 
  private:
+  // Who reads the value reads what stands for it.
+  void note(ir::ValueId old) {
+    const ir::ValueId now = rewriter_[old];
+    if (readers_.size() <= now) readers_.resize(now + 1);
+    readers_[now] += static_cast<uint32_t>(users_.of(old).size()) + users_.outputs[old];
+  }
+
   bool replace(const ir::Node& node) {
     if (ir::has_effect(node)) return false;
     const SmallVector<ir::ValueId, 8> operands = rewriter_.operands(node);
     if (node.op->transparent) return set(node, operands.back(), "transparent");
     if (node.results != 1) return false;
-    const Match match(rewriter_.to(), node, {operands.data(), operands.size()}, graph_.type(node.first_result));
+    const Match match(rewriter_.to(), node, {operands.data(), operands.size()}, graph_.type(node.first_result),
+                      readers_);
     for (const Rule* rule : rules_of(*node.op)) {
       if (const auto value = rule->apply(match)) return set(node, *value, rule->name);
     }
@@ -130,22 +144,27 @@ class Simplifier {
   }
 
   const ir::Graph& graph_;
+  ir::Users users_;
   ir::Rewriter rewriter_;
+  std::vector<uint32_t> readers_;  // by value of the new graph
   bool changed_ = false;
 };
 
 }  // namespace
 
 const ir::Node* Match::made_by(size_t i, const Op& op) const {
-  const uint32_t producer = to_.graph().producer(operands_[i]);
-  if (producer == ir::kNone) return nullptr;
-  const ir::Node& node = to_.graph().nodes()[producer];
-  return node.op == &op ? &node : nullptr;
+  const ir::Node* const node = producer(operands_[i]);
+  return node && node->op == &op ? node : nullptr;
 }
 
-std::optional<int64_t> Match::splat_bits(size_t i) const {
+const ir::Node* Match::producer(ir::ValueId value) const {
+  const uint32_t producer = to_.graph().producer(value);
+  return producer == ir::kNone ? nullptr : &to_.graph().nodes()[producer];
+}
+
+std::optional<int64_t> Match::splat(ir::ValueId value) const {
   const ir::Graph& graph = to_.graph();
-  for (ir::ValueId value = operands_[i]; graph.producer(value) != ir::kNone;) {
+  while (graph.producer(value) != ir::kNone) {
     const ir::Node& node = graph.nodes()[graph.producer(value)];
     if (node.op == &ops::constant) return node.attrs.as<ConstantAttrs>().bits;
     if (node.op != &ops::broadcast_in_dim && node.op != &ops::reshape) break;

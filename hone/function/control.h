@@ -4,8 +4,9 @@
 // assigned when the branch or loop is over.
 //
 // Arguments, carries, xs and results are tensors, or pairs, tuples, arrays and vectors of them. A carry keeps its
-// dtypes and shapes: Error kInvalidArgument otherwise, as for branches that return different types. A gradient computes
-// a branch, or the body of each step, again (so what it prints is printed again).
+// dtypes and shapes: Error kInvalidArgument otherwise, as for branches that return different types. A recorded branch
+// or loop that is differentiated keeps what its gradient reads; what it prints is printed once. Its gradient has the
+// bits of the one that a tape takes eagerly, but where carries share a value.
 #pragma once
 #include <functional>
 #include <optional>
@@ -22,7 +23,8 @@ struct ScanOptions {
   bool reverse = false;             ///< from the last row to the first; ys lie at the rows of their xs
   std::optional<int64_t> length{};  ///< rows, where xs holds no tensor: scan(f, init, std::tuple<>(), {.length = 10})
   int64_t unroll = 1;               ///< steps in a recorded body: the same bits, fewer and larger bodies
-  /// Of a recorded scan that is differentiated: keep each k-th carry only and compute those between again. 0: keep all.
+  /// Of a recorded scan that is differentiated: keep the carries before each k-th step only and compute the steps
+  /// between again, one group of k at a time. 0: keep what the gradient of each step reads, as for a body with effects.
   int64_t checkpoint = 0;
 };
 
