@@ -43,13 +43,13 @@ set(HONE_INTERNAL_HEADERS
     "/hone/base/(arena|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
     "/hone/device/block_cache\\.h$"
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
-    "/hone/function/(check_numerics|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
+    "/hone/function/(check_numerics|concrete|core_state|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
     "/hone/math/(bits|composites|contraction|convert|erf|exp_log|functors|half|kernels|level|nn[a-z_]*)\\.h$"
     "/hone/math/(power|reduce[a-z_]*|scalar|tile|trigonometry|vec|x86)\\.h$"
     "/hone/nn/(registry|targets)\\.h$"
     "/hone/ops/(batch|control_types|region_vjp|combine|conv_geometry|conv_rules|dot_axes|family|frozen|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"
     "/hone/optim/clipping\\.h$"
-    "/hone/tensor/half\\.h$"
+    "/hone/tensor/(donation|half)\\.h$"
     "/hone/train/(model_state|sequential|steps)\\.h$")
 list(JOIN HONE_INTERNAL_HEADERS "\n" TEXT)
 file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/internal_headers.txt CONTENT "${TEXT}\n")

@@ -78,6 +78,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   verb->add_option("--seconds", options->seconds, "time to spend on each result")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  verb->add_flag("--profile", options->profile, "print the slowest ops of each step on stderr (w1 to w6, w4l, r50)");
   verb->add_flag("--json", *json, "one JSON document on stdout");
   verb->footer("Examples:\n  hone bench w3 --threads 2\n  hone bench w1 --only infer --seconds 1 --json");
   verb->callback([=, &exit_code] {

@@ -15,6 +15,7 @@ struct BenchOptions {
   std::string mode = "eager";
   std::string dtype = "f32";
   bool unfrozen = false;  ///< mode graph: inference by the model as it is
+  bool profile = false;   ///< print the slowest ops of a step
   int threads = 2;
   std::string only;
   double seconds = 4;

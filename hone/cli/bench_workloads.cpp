@@ -1,11 +1,15 @@
 // The workloads themselves; models and sizes as in bench/peers/README.md.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <functional>
 #include <string_view>
 
-#include "hone/base/probe.h"
 #include "hone/cli/bench_report.h"
 #include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/hone.h"
+#include "hone/profile/op_profile.h"
 
 namespace hone::cli {
 namespace {
@@ -18,28 +22,25 @@ Tensor random_labels(int64_t n, int64_t classes) {
               i64);
 }
 
-// Sums the time of ops, and of those that a library served.
-class LibraryShare final : public ProbeSink {
- public:
-  void span(const Span& span) override {
-    if (span.category == "op" && span.detail.starts_with("onednn")) library += span.end_ns - span.begin_ns;
-    if (span.category == "bench") total += span.end_ns - span.begin_ns;
-  }
-  void allocation(int64_t, size_t) override {}
-  int64_t library = 0, total = 0;
-};
-
-double library_share(const std::function<void()>& step) {
-  constexpr int kSteps = 5;
+// The share of a step that library calls take; with --profile, its slowest ops go to stderr.
+double library_share(const BenchReport& report, const std::string& name, const std::function<void()>& step) {
+  constexpr int kSteps = 5, kShown = 16;
   step();
-  LibraryShare sink;
-  ProbeSink* former = probe::set_sink(&sink);
-  for (int i = 0; i < kSteps; ++i) {
-    const probe::Scope span("bench", "step");
-    step();
+  OpProfile profile;
+  double seconds = 0;
+  {
+    const ProbeScope probe(profile);
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < kSteps; ++i) step();
+    seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  probe::set_sink(former);
-  return static_cast<double>(sink.library) / static_cast<double>(std::max<int64_t>(1, sink.total));
+  double library = 0;
+  for (const OpTime& time : profile.slowest()) library += time.kernel.starts_with("onednn") ? time.seconds : 0;
+  if (report.options().profile) {
+    fmt::print(stderr, "{}: {} steps, {:.2f} ms each, {:.2f} ms of them in ops\n{}\n", name, kSteps,
+               1e3 * seconds / kSteps, 1e3 * profile.seconds() / kSteps, profile.table(kShown));
+  }
+  return library / seconds;
 }
 
 void train(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x, const Tensor& y) {
@@ -59,7 +60,7 @@ void train(BenchReport& report, const std::string& name, const nn::Layer& model,
       },
       {.name = name, .run_eagerly = report.options().mode == "eager"});
   const auto step = [&] { (void)train_step(x, y).item<float>(); };
-  const double share = library_share(step);
+  const double share = library_share(report, name, step);
   report.time(name, step, {{"parameters", parameters}, {"library_share", share}});
 }
 
@@ -70,12 +71,12 @@ void infer(BenchReport& report, const std::string& name, const nn::Layer& model,
     const auto forward =
         function([&](const Tensor& images) { return model(images); }, {.name = name, .run_eagerly = eager});
     const auto step = [&] { (void)forward(x).raw(); };
-    const double share = library_share(step);
+    const double share = library_share(report, name, step);
     return report.time(name, step, {{"library_share", share}});
   }
   const nn::FrozenModel forward = nn::freeze(model, {.sample = x});
   const auto step = [&] { (void)forward(x).raw(); };
-  const double share = library_share(step);
+  const double share = library_share(report, name, step);
   report.time(name, step, {{"library_share", share}, {"frozen_difference", forward.summary().relative_difference}});
 }
 

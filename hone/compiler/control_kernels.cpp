@@ -1,6 +1,7 @@
 #include "hone/compiler/control_kernels.h"
 
 #include <cstring>
+#include <mutex>
 #include <optional>
 
 #include "hone/compiler/pipeline.h"
@@ -29,20 +30,58 @@ struct Program {
     for (size_t i = 0; i < graph.outputs().size(); ++i)
       same.push_back(i < inputs.size() && graph.outputs()[i] == graph.inputs()[inputs[i]].value ? 1 : 0);
   }
-  std::vector<Tensor> arguments(std::span<const Tensor> operands) const {
-    std::vector<Tensor> all(executable->graph().inputs().size());
-    for (size_t i = 0; i < operands.size(); ++i) all[inputs[i]] = operands[i];
-    return all;
+};
+
+// The regions of a call, compiled.
+struct Programs : std::vector<Program> {
+  explicit Programs(AttrRef attrs) {
+    for (const auto& region : regions_of(attrs)) emplace_back(ir::graph_of(region));
   }
 };
 
-std::shared_ptr<const void> prepare(const KernelQuery& query) {
-  auto programs = std::make_shared<std::vector<Program>>();
-  for (const auto& region : regions_of(query.attrs)) programs->emplace_back(ir::graph_of(region));
-  return programs;
-}
-const std::vector<Program>& programs_of(const KernelCall& call) {
-  return *static_cast<const std::vector<Program>*>(call.prepared);
+// What a program is called with.
+struct Arguments {
+  const Program& program;
+  std::vector<Tensor> tensors;
+  explicit Arguments(const Program& p) : program(p), tensors(p.executable->graph().inputs().size()) {}
+  void set(size_t operand, Tensor value) { tensors[program.inputs[operand]] = std::move(value); }
+  void run(std::span<const Tensor> outputs) const { program.executable->run(tensors, outputs); }
+};
+
+// The compiled regions of a call, and states of runs that have ended: a run in steady state takes nothing from the
+// heap.
+template <class State>
+class Prepared {
+ public:
+  explicit Prepared(const KernelQuery& query) : programs_(query.attrs) {}
+  void run(const KernelCall& call) const {
+    std::unique_ptr<State> state = take();
+    if (!state) state = std::make_unique<State>(programs_, call);
+    state->run(call);
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(state));
+  }
+
+ private:
+  std::unique_ptr<State> take() const {
+    const std::lock_guard lock(mutex_);
+    if (spare_.empty()) return nullptr;
+    std::unique_ptr<State> state = std::move(spare_.back());
+    spare_.pop_back();
+    return state;
+  }
+  typename State::Compiled programs_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<State>> spare_;
+};
+
+template <class State>
+Kernel kernel(const char* name) {
+  return {.name = name,
+          .run = [](const KernelCall& call) { static_cast<const Prepared<State>*>(call.prepared)->run(call); },
+          .prepare = [](const KernelQuery& query) -> std::shared_ptr<const void> {
+            return std::make_shared<Prepared<State>>(query);
+          }};
 }
 
 // A tensor over memory that is told later; its elements change, so it has no identity.
@@ -60,63 +99,104 @@ void copy(const Tensor& from, const Tensor& to) { copy_bytes(from.mutable_bytes(
 
 // ---- if
 
-void run_if(const KernelCall& call) {
-  const std::vector<Program>& branches = programs_of(call);
-  size_t chosen = branches.size() - 1;
-  if (call.dtype() == bool_) {
-    chosen = *call.in<bool>(0) ? 0 : 1;
-  } else if (const int32_t wanted = *call.in<int32_t>(0); wanted >= 0 && static_cast<size_t>(wanted) < chosen) {
-    chosen = static_cast<size_t>(wanted);
+class If {
+ public:
+  using Compiled = Programs;
+  If(const Programs& branches, const KernelCall&) {
+    for (const Program& branch : branches) branches_.emplace_back(branch);
   }
-  branches[chosen].executable->run(branches[chosen].arguments(call.inputs.subspan(1)), call.outputs);
-}
+
+  void run(const KernelCall& call) {
+    size_t chosen = branches_.size() - 1;
+    if (call.dtype() == bool_) {
+      chosen = *call.in<bool>(0) ? 0 : 1;
+    } else if (const int32_t wanted = *call.in<int32_t>(0); wanted >= 0 && static_cast<size_t>(wanted) < chosen) {
+      chosen = static_cast<size_t>(wanted);
+    }
+    Arguments& arguments = branches_[chosen];
+    for (size_t i = 1; i < call.inputs.size(); ++i) arguments.set(i - 1, call.inputs[i]);
+    arguments.run(call.outputs);
+    for (size_t i = 1; i < call.inputs.size(); ++i) arguments.set(i - 1, {});
+  }
+
+ private:
+  std::vector<Arguments> branches_;
+};
 
 // ---- while
 
-void run_while(const KernelCall& call) {
-  const Program &condition = programs_of(call)[0], &body = programs_of(call)[1];
-  const size_t carries = call.inputs.size();
-  std::vector<Tensor> now(call.inputs.begin(), call.inputs.end()), next(carries), spare(carries);
-  std::vector<std::byte*> free(carries);
-  for (size_t i = 0; i < carries; ++i) {
-    if (body.same[i]) continue;
-    spare[i] = Tensor::empty(call.inputs[i].type());
-    now[i] = window(call.inputs[i].type()), next[i] = window(call.inputs[i].type());
-    point(now[i], call.inputs[i].mutable_bytes());
-    point(next[i], call.outputs[i].mutable_bytes());
-    free[i] = spare[i].mutable_bytes();
-  }
-  const std::vector<Tensor> looked = condition.arguments(now), given = body.arguments(now);
-  const Tensor go_on = Tensor::empty({bool_, {}});
-  for (;;) {
-    condition.executable->run(looked, {&go_on, 1});
-    if (!*static_cast<const bool*>(static_cast<const void*>(go_on.mutable_bytes()))) break;
-    body.executable->run(given, next);
-    for (size_t i = 0; i < carries; ++i) {
-      if (body.same[i]) continue;
-      std::byte *const written = next[i].mutable_bytes(), *const read = now[i].mutable_bytes();
-      point(now[i], written);
-      point(next[i], read == call.inputs[i].mutable_bytes() ? free[i] : read);
+class While {
+ public:
+  using Compiled = Programs;
+  While(const Programs& programs, const KernelCall& call)
+      : body_(programs[1]),
+        looked_(programs[0]),
+        given_(programs[1]),
+        carries_(call.inputs.size()),
+        next_(call.inputs.size()),
+        go_on_(Tensor::empty({bool_, {}})) {
+    for (size_t i = 0; i < carries_.size(); ++i) {
+      if (body_.same[i]) continue;
+      const TensorType& type = call.inputs[i].type();
+      carries_[i] = {window(type), Tensor::empty(type)};
+      next_[i] = window(type);
+      looked_.set(i, carries_[i].now), given_.set(i, carries_[i].now);
     }
   }
-  for (size_t i = 0; i < carries; ++i) {
-    if (now[i].mutable_bytes() != call.outputs[i].mutable_bytes()) copy(now[i], call.outputs[i]);
+
+  void run(const KernelCall& call) {
+    for (size_t i = 0; i < carries_.size(); ++i) {
+      if (body_.same[i]) {
+        looked_.set(i, call.inputs[i]), given_.set(i, call.inputs[i]);
+        continue;
+      }
+      point(carries_[i].now, call.inputs[i].mutable_bytes());
+      point(next_[i], call.outputs[i].mutable_bytes());
+    }
+    for (;;) {
+      looked_.run({&go_on_, 1});
+      if (!*static_cast<const bool*>(static_cast<const void*>(go_on_.mutable_bytes()))) break;
+      given_.run(next_);
+      for (size_t i = 0; i < carries_.size(); ++i) {
+        if (body_.same[i]) continue;
+        std::byte *const written = next_[i].mutable_bytes(), *const read = carries_[i].now.mutable_bytes();
+        point(carries_[i].now, written);
+        point(next_[i], read == call.inputs[i].mutable_bytes() ? carries_[i].spare.mutable_bytes() : read);
+      }
+    }
+    for (size_t i = 0; i < carries_.size(); ++i) {
+      const Tensor& last = body_.same[i] ? call.inputs[i] : carries_[i].now;
+      if (last.mutable_bytes() != call.outputs[i].mutable_bytes()) copy(last, call.outputs[i]);
+      if (body_.same[i]) looked_.set(i, {}), given_.set(i, {});
+    }
   }
-}
+
+ private:
+  struct Carry {  // undefined where it stays as it is
+    Tensor now, spare;
+  };
+  const Program& body_;
+  Arguments looked_, given_;
+  std::vector<Carry> carries_;
+  std::vector<Tensor> next_;
+  Tensor go_on_;
+};
 
 // ---- scan
 
-// What a row of a stacked tensor needs: a window and its distance to the next.
-struct Row {
-  Tensor tensor, whole;
+// The rows of a stacked tensor, which is told later, one at a time.
+struct Rows {
+  Tensor tensor;
+  std::byte* first = nullptr;
   size_t bytes;
-  explicit Row(const Tensor& stacked) : whole(stacked) {
+  explicit Rows(const Tensor& stacked) {
     TensorType type = stacked.type();
     type.shape.erase(0);
     tensor = window(type);
     bytes = tensor.bytes();
   }
-  std::byte* at(int64_t row) const { return whole.mutable_bytes() + static_cast<size_t>(row) * bytes; }
+  std::byte* at(int64_t row) const { return first + static_cast<size_t>(row) * bytes; }
+  void select(int64_t row) const { point(tensor, at(row)); }
 };
 
 // A scan's body without the ys that are its carries as they come in: those are written where they lie as carries.
@@ -125,10 +205,13 @@ struct ScanProgram {
   std::vector<size_t> history;  // by carry: the result that holds it before each row; 0: none
   Program body;
 
-  ScanProgram(const ir::Graph& graph, size_t carries) : history(carries), body(split(graph, carries)) {}
+  explicit ScanProgram(AttrRef attrs)
+      : history(static_cast<size_t>(attrs.as<ScanAttrs>().carries)),
+        body(split(ir::graph_of(attrs.as<ScanAttrs>().body[0]))) {}
 
  private:
-  ir::Graph split(const ir::Graph& graph, size_t carries) {
+  ir::Graph split(const ir::Graph& graph) {
+    const size_t carries = history.size();
     std::vector<ir::ValueId> results(graph.outputs().begin(),
                                      graph.outputs().begin() + static_cast<ptrdiff_t>(carries));
     for (size_t i = carries; i < graph.outputs().size(); ++i) {
@@ -145,89 +228,107 @@ struct ScanProgram {
   }
 };
 
-std::shared_ptr<const void> prepare_scan(const KernelQuery& query) {
-  const auto& attrs = query.attrs.as<ScanAttrs>();
-  return std::make_shared<ScanProgram>(ir::graph_of(attrs.body[0]), static_cast<size_t>(attrs.carries));
-}
-
 // A carried value goes from the operand by way of two buffers, or of its history, to the result.
-struct Carry {
-  Tensor now, next, buffers[2], operand, result;
-  std::optional<Row> history;
-  std::byte* place(int64_t step, int64_t row_after) const {
-    return history ? history->at(row_after) : buffers[step & 1].mutable_bytes();
-  }
-};
-
 class Scan {
  public:
-  explicit Scan(const KernelCall& call)
-      : a_(call.attrs.as<ScanAttrs>()),
-        program_(*static_cast<const ScanProgram*>(call.prepared)),
-        length_(a_.length[0].number()) {
-    const auto carries = static_cast<size_t>(a_.carries), sequences = static_cast<size_t>(a_.xs);
-    std::vector<Tensor> operands(call.inputs.begin(), call.inputs.end());
-    for (size_t i = carries; i < carries + sequences; ++i) operands[i] = rows_.emplace_back(call.inputs[i]).tensor;
-    outputs_.resize(carries);
-    for (size_t i = 0; i < carries; ++i) {
-      Carry& carry = carries_.emplace_back();
-      carry.operand = call.inputs[i], carry.result = call.outputs[i];
-      if (program_.history[i] > 0) carry.history.emplace(call.outputs[program_.history[i]]);
-      if (program_.body.same[i]) continue;
-      const TensorType& type = carry.operand.type();
-      operands[i] = carry.now = window(type), outputs_[i] = carry.next = window(type);
+  using Compiled = ScanProgram;
+
+  Scan(const ScanProgram& program, const KernelCall& call)
+      : program_(program),
+        reverse_(call.attrs.as<ScanAttrs>().reverse),
+        length_(call.attrs.as<ScanAttrs>().length[0].number()),
+        arguments_(program.body),
+        carries_(program.history.size()),
+        outputs_(carries_.size()) {
+    const auto sequences = static_cast<size_t>(call.attrs.as<ScanAttrs>().xs);
+    for (size_t i = carries_.size(); i < carries_.size() + sequences; ++i)
+      arguments_.set(i, xs_.emplace_back(call.inputs[i]).tensor);
+    for (size_t i = 0; i < carries_.size(); ++i) {
+      Carry& carry = carries_[i];
+      if (program.history[i] > 0) carry.history.emplace(call.outputs[program.history[i]]);
+      if (stays(i)) continue;
+      const TensorType& type = call.inputs[i].type();
+      carry.now = window(type), outputs_[i] = window(type);
+      arguments_.set(i, carry.now);
       for (Tensor& buffer : carry.buffers) {
         if (!carry.history && length_ > 1) buffer = Tensor::empty(type);
       }
-      point(carry.now, carry.operand.mutable_bytes());
     }
-    for (const size_t y : program_.ys) outputs_.push_back(results_.emplace_back(call.outputs[y]).tensor);
-    arguments_ = program_.body.arguments(operands);
+    for (const size_t y : program.ys) outputs_.push_back(ys_.emplace_back(call.outputs[y]).tensor);
   }
 
-  void run() {
-    for (const Carry& carry : carries_) {
-      if (carry.now.defined() && length_ > 0) {
-        if (carry.history) copy_bytes(carry.operand.mutable_bytes(), carry.history->at(row(0)), carry.history->bytes);
-        continue;
-      }
-      copy(carry.operand, carry.result);  // it stays as it is
-      for (int64_t i = 0; carry.history && i < length_; ++i)
-        copy_bytes(carry.operand.mutable_bytes(), carry.history->at(i), carry.history->bytes);
-    }
+  void run(const KernelCall& call) {
+    bind(call);
     for (int64_t step = 0; step < length_; ++step) {
-      for (const Row& each : rows_) point(each.tensor, each.at(row(step)));
-      for (const Row& each : results_) point(each.tensor, each.at(row(step)));
-      for (const Carry& carry : carries_) {
-        if (!carry.now.defined()) continue;
-        point(carry.next, step + 1 == length_ ? carry.result.mutable_bytes() : carry.place(step, row(step + 1)));
+      for (const Rows& rows : xs_) rows.select(row(step));
+      for (const Rows& rows : ys_) rows.select(row(step));
+      for (size_t i = 0; i < carries_.size(); ++i) {
+        if (stays(i)) continue;
+        point(outputs_[i], step + 1 == length_ ? call.outputs[i].mutable_bytes() : place(carries_[i], step));
       }
-      program_.body.executable->run(arguments_, outputs_);
-      for (const Carry& carry : carries_) {
-        if (carry.now.defined()) point(carry.now, carry.next.mutable_bytes());
+      arguments_.run(outputs_);
+      for (size_t i = 0; i < carries_.size(); ++i) {
+        if (!stays(i)) point(carries_[i].now, outputs_[i].mutable_bytes());
       }
+    }
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      if (stays(i)) arguments_.set(i, {});
     }
   }
 
  private:
-  int64_t row(int64_t step) const { return a_.reverse ? length_ - 1 - step : step; }
+  struct Carry {  // undefined where it stays as it is
+    Tensor now, buffers[2];
+    std::optional<Rows> history;
+  };
 
-  const ScanAttrs& a_;
+  int64_t row(int64_t step) const { return reverse_ ? length_ - 1 - step : step; }
+  // Where step puts the carry for the next one.
+  std::byte* place(const Carry& carry, int64_t step) const {
+    return carry.history ? carry.history->at(row(step + 1)) : carry.buffers[step & 1].mutable_bytes();
+  }
+  // Whether the operand is the same tensor in each step.
+  bool stays(size_t operand) const {
+    return operand < carries_.size() ? program_.body.same[operand] != 0 : operand >= carries_.size() + xs_.size();
+  }
+
+  void bind(const KernelCall& call) {
+    const size_t carries = carries_.size();
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      if (stays(i)) arguments_.set(i, call.inputs[i]);
+    }
+    for (size_t i = 0; i < xs_.size(); ++i) xs_[i].first = call.inputs[carries + i].mutable_bytes();
+    for (size_t i = 0; i < ys_.size(); ++i) ys_[i].first = call.outputs[program_.ys[i]].mutable_bytes();
+    for (size_t i = 0; i < carries; ++i) {
+      Carry& carry = carries_[i];
+      if (carry.history) carry.history->first = call.outputs[program_.history[i]].mutable_bytes();
+      const std::byte* const from = call.inputs[i].mutable_bytes();
+      if (!stays(i) && length_ > 0) {
+        point(carry.now, call.inputs[i].mutable_bytes());
+        if (carry.history) copy_bytes(from, carry.history->at(row(0)), carry.history->bytes);
+        continue;
+      }
+      copy(call.inputs[i], call.outputs[i]);  // it stays as it is
+      for (int64_t step = 0; carry.history && step < length_; ++step)
+        copy_bytes(from, carry.history->at(step), carry.history->bytes);
+    }
+  }
+
   const ScanProgram& program_;
+  bool reverse_;
   int64_t length_;
-  std::vector<Row> rows_, results_;
+  Arguments arguments_;
+  std::vector<Rows> xs_, ys_;
   std::vector<Carry> carries_;
-  std::vector<Tensor> arguments_, outputs_;
+  std::vector<Tensor> outputs_;
 };
 
 }  // namespace
 
 void install_control() {
-  add_kernels(ops::if_, {{.name = "program.if", .run = run_if, .prepare = prepare}});
-  add_kernels(ops::while_, {{.name = "program.while", .run = run_while, .prepare = prepare}});
-  add_kernels(
-      ops::scan,
-      {{.name = "program.scan", .run = [](const KernelCall& call) { Scan(call).run(); }, .prepare = prepare_scan}});
+  add_kernels(ops::if_, {kernel<If>("program.if")});
+  add_kernels(ops::while_, {kernel<While>("program.while")});
+  add_kernels(ops::scan, {kernel<Scan>("program.scan")});
 }
 
 }  // namespace hone

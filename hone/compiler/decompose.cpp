@@ -3,27 +3,9 @@
 #include "hone/compiler/passes.h"
 #include "hone/compiler/plan.h"
 #include "hone/ir/recorder.h"
-#include "hone/ops/kernel.h"
 
 namespace hone::compiler {
 namespace {
-
-// Whether a view, a kernel or the host answers the call; asked with types alone.
-bool served(const ir::Graph& graph, const ir::Node& node) {
-  if (node.op->op_class == OpClass::Effect || !node.op->decompose) return true;
-  SmallVector<Tensor, 8> inputs, results(node.results);
-  for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(placeholder(graph.type(operand)));
-  SmallVector<TensorType, 4> types;
-  for (uint32_t i = 0; i < node.results; ++i) types.push_back(graph.type(node.first_result + i));
-  const std::span<const TensorType> outputs(types.data(), types.size());
-  if (node.op->view) {
-    const Call call{*node.op, node.attrs, {inputs.data(), inputs.size()}, {results.data(), results.size()}, {}};
-    if (node.op->view(call, outputs)) return true;
-  }
-  const KernelQuery query{*node.op, node.attrs, {inputs.data(), inputs.size()}, outputs};
-  return std::ranges::any_of(kernels(*node.op),
-                             [&](const Kernel& kernel) { return !kernel.refuses || !kernel.refuses(query); });
-}
 
 ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
   ir::Recorder recorder(graph.shared_context());
@@ -40,7 +22,7 @@ ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
               {inputs.data(), inputs.size()},
               {values.data() + node.first_result, node.results},
               graph.origin(node).location()};
-    if (served(graph, node)) {
+    if (!node.op->decompose || service_of(graph, node).served) {
       SmallVector<ir::ValueId, 8> operands;
       for (const Tensor& input : inputs) operands.push_back(recorder.value_of(input, call.location));
       const uint32_t made =

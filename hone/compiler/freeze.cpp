@@ -52,7 +52,8 @@ ir::Graph with_values(const ir::Graph& graph, std::span<const Tensor> variables)
     const ir::ValueId old = input.value;
     if (input.kind == ir::InputKind::Variable) {
       input.kind = ir::InputKind::Constant;
-      input.tensor = variables[variable++].dense();
+      const Tensor value = variables[variable++].dense();
+      input.tensor = value.alias(value.type());  // stays when the variable's tensor is donated
     }
     map[old] = to.add_input(graph.type(old), std::move(input));
   }

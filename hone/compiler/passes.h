@@ -26,11 +26,12 @@ ir::Graph decompose(const ir::Graph& graph);
 ///   %1:3 = batch_norm_training(%x, %s, %o)   =>   %1, %2 = batch_moments %x; %3 = subtract %x, %1; ...
 ir::Graph expand_norm(const ir::Graph& graph);
 
-/// Computes large elementwise results a second time where they would only be kept: across the point where most memory
-/// is alive, if what they are computed from is alive there anyway.
+/// Computes large results a second time where they would only be kept: across the point where most memory is alive, if
+/// what they are computed from is alive there anyway. What is bound by memory is free; beyond it, 2 % more operations
+/// are spent while more than 0.6 of the first peak is alive.
 ///   %1 = relu %0; use %1; ...; use %1   =>   %1 = relu %0; use %1; ...; %2 = relu %0; use %2
-/// `contractions`: matrix products and convolutions too, for memory at the cost of time.
-ir::Graph recompute(const ir::Graph& graph, bool contractions = false);
+/// `at_any_price`: for memory, at the cost of time.
+ir::Graph recompute(const ir::Graph& graph, bool at_any_price = false);
 
 /// A cluster, or why two calls that could be one are not.
 struct FusionDecision {

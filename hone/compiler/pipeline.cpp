@@ -2,19 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 
 #include "hone/base/error.h"
 #include "hone/base/file.h"
 #include "hone/base/settings.h"
+#include "hone/compiler/plan_text.h"
 #include "hone/compiler/stablehlo.h"
 #include "hone/device/device.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
 namespace {
+
+// Where HONE_DUMP wants texts; empty for nowhere. The folder is made.
+const std::string& dump_directory() {
+  static const std::string directory = [] {
+    const char* const text = std::getenv("HONE_DUMP");
+    std::error_code failure;  // then writing the first file says why
+    if (text && *text) std::filesystem::create_directories(text, failure);
+    return std::string(text ? text : "");
+  }();
+  return directory;
+}
 
 // Runs named steps, times them, and leaves out those that HONE_PASSES names with a minus.
 class Pipeline {
@@ -38,7 +52,19 @@ class Pipeline {
     reports.push_back({name, before, graph_.nodes().size(), spent.count()});
     dump(name);
   }
-  ir::Graph take() { return std::move(graph_); }
+  ir::Graph take() {
+    taken_ = graph_.name;
+    return std::move(graph_);
+  }
+
+  // What a plan came to, beside the texts of the passes.
+  void dump(const Plan& plan, std::span<const FusionDecision> fusion) {
+    if (dump_directory().empty()) return;
+    graph_.name = taken_;
+    write("fusion.txt", fusion_text(fusion));
+    write("plan.txt", plan_text(plan));
+    write("memory.txt", memory_text(plan));
+  }
   std::vector<PassReport> reports;
 
  private:
@@ -50,20 +76,24 @@ class Pipeline {
     return false;
   }
 
-  // HONE_DUMP: the text after each pass that changed something, NAME-NN-pass.mlir.
+  // HONE_DUMP: the text after each pass that changed something, NUMBER-NAME-STEP-pass.mlir.
   void dump(const char* pass) {
-    static const char* const directory = std::getenv("HONE_DUMP");
-    if (!directory || !*directory) return;
+    if (dump_directory().empty()) return;
     const uint64_t now = graph_.fingerprint();
     if (std::exchange(dumped_, now) == now && steps_ > 0) return void(++steps_);
     static std::atomic<int> serial{0};
     if (steps_ == 0) number_ = serial++;
-    write_file_atomic(fmt::format("{}/{:03}-{}-{:02}-{}.mlir", directory, number_, graph_.name, steps_++, pass),
-                      to_text(graph_));
+    write(fmt::format("{}.mlir", pass), to_text(graph_));
+  }
+
+  void write(const std::string& what, const std::string& text) {
+    std::string name = graph_.name;
+    std::ranges::replace(name, '/', '_');
+    write_file_atomic(fmt::format("{}/{:03}-{}-{:02}-{}", dump_directory(), number_, name, steps_++, what), text);
   }
 
   ir::Graph graph_;
-  std::string skipped_;
+  std::string skipped_, taken_;
   uint64_t dumped_ = 0;
   int number_ = 0, steps_ = 0;
 };
@@ -93,7 +123,9 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory) {
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
   p.step("schedule", schedule);
   result.passes = std::move(p.reports);
-  result.executable = std::make_shared<Executable>(make_plan(p.take()));
+  Plan plan = make_plan(p.take());
+  p.dump(plan, result.fusion);
+  result.executable = std::make_shared<Executable>(std::move(plan));
   return result;
 }
 

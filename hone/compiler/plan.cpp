@@ -374,6 +374,24 @@ void lay_out(Plan& plan) {
 
 }  // namespace
 
+Service service_of(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op->op_class == OpClass::Effect) return {true, nullptr};
+  SmallVector<Tensor, 8> inputs, results(node.results);
+  for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(placeholder(graph.type(operand)));
+  SmallVector<TensorType, 4> types;
+  for (uint32_t i = 0; i < node.results; ++i) types.push_back(graph.type(node.first_result + i));
+  const std::span<const TensorType> outputs(types.data(), types.size());
+  if (node.op->view) {
+    const Call call{*node.op, node.attrs, {inputs.data(), inputs.size()}, {results.data(), results.size()}, {}};
+    if (node.op->view(call, outputs)) return {true, nullptr};
+  }
+  const KernelQuery query{*node.op, node.attrs, {inputs.data(), inputs.size()}, outputs};
+  for (const Kernel& kernel : kernels(*node.op)) {
+    if (!kernel.refuses || !kernel.refuses(query)) return {true, &kernel};
+  }
+  return {};
+}
+
 Tensor placeholder(const TensorType& type) {
   static const char anchor = 0;
   return Tensor::borrow(&anchor, {}, u8).alias(type);

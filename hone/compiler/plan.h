@@ -59,6 +59,13 @@ struct Plan {
 /// A tensor that has a type and a layout but no elements: what views and kernels are asked with.
 Tensor placeholder(const TensorType& type);
 
+/// Who answers a call on dense operands: a kernel, or a view or the host (null); or nobody, and it must be decomposed.
+struct Service {
+  bool served = false;
+  const Kernel* kernel = nullptr;
+};
+Service service_of(const ir::Graph& graph, const ir::Node& node);
+
 /// Chooses kernels, shares memory and lays out the arena. The graph is static, scheduled, and each of its calls has a
 /// view, a kernel or an effect. Error kUnsupported names a call that nobody serves.
 Plan make_plan(ir::Graph graph);

@@ -225,6 +225,43 @@ std::vector<ir::Graph> extent_domain() {
   return graphs;
 }
 
+// --- pooling ---
+
+// Only where a window's largest element lies does its gradient pass, and that element is the pooled one: so the mask
+// is applied to the small side. The pooled values are those of the forward pass.
+Result mask_before_pool_grad(const Match& m) {
+  const ir::Node* pool = m.made_by(1, ops::max_pool_grad);
+  if (!pool || m.operand_of(*pool, 0) != m.in(0)) return std::nullopt;
+  const AttrRef window = pool->attrs;
+  const ValueId ct = m.operand_of(*pool, 1);  // before a new call moves the nodes
+  const ValueId masked = m.make(ops::relu_grad, {}, {m.make(ops::max_pool, window, {m.in(0)}), ct});
+  return m.make(ops::max_pool_grad, window, {m.in(0), masked});
+}
+std::vector<ir::Graph> pool_domain() {
+  std::vector<ir::Graph> graphs;
+  for (const int64_t n : {1, 4, 5}) {
+    for (const int64_t window : {1, 2, 3}) {
+      for (const int64_t stride : {1, 2, 3}) {
+        for (const int64_t low : {0, 1}) {
+          if (n + low < window || low >= window) continue;
+          PoolAttrs attrs;
+          attrs.window = {window}, attrs.strides = {stride}, attrs.low = {low}, attrs.high = {0};
+          for (const DType dtype : {f32, f64, bf16}) {
+            const TensorType x{dtype, {1, n, 2}}, ct{dtype, {1, (n + low - window) / stride + 1, 2}};
+            graphs.push_back(d::graph({x, ct}, [&](ir::Builder& b, auto in) {
+              return d::call(b, ops::relu_grad, {}, {in[0], d::call(b, ops::max_pool_grad, attrs, {in[0], in[1]})});
+            }));
+            graphs.push_back(d::graph({x, ct, x}, [&](ir::Builder& b, auto in) {
+              return d::call(b, ops::relu_grad, {}, {in[2], d::call(b, ops::max_pool_grad, attrs, {in[0], in[1]})});
+            }));
+          }
+        }
+      }
+    }
+  }
+  return graphs;
+}
+
 const Rule kRules[] = {
     {"reshape_of_nothing", "reshape(x, own shape) = x", Rule::Exact, &ops::reshape, same_type, reshape_domain},
     {"reshape_of_reshape", "reshape(reshape(x, s), t) = reshape(x, t)", Rule::Exact, &ops::reshape, reshape_of_reshape,
@@ -249,6 +286,8 @@ const Rule kRules[] = {
     {"concatenate_one", "concatenate(x) = x", Rule::Exact, &ops::concatenate, concatenate_one, concatenate_domain},
     {"known_extent", "the extent of a known axis is a constant", Rule::Exact, &ops::get_dimension_size, known_extent,
      extent_domain},
+    {"mask_before_pool_grad", "relu_grad(x, max_pool_grad(x, ct)) = max_pool_grad(x, relu_grad(max_pool(x), ct))",
+     Rule::Exact, &ops::relu_grad, mask_before_pool_grad, pool_domain},
 };
 
 }  // namespace

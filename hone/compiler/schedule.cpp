@@ -16,7 +16,9 @@ class Scheduler {
         waits_(nodes_.size()),
         root_(graph.values()),
         readers_(graph.values()),
-        done_(nodes_.size()) {
+        of_root_(graph.values()),
+        done_(nodes_.size()),
+        hurried_(nodes_.size()) {
     find_roots();
     for (uint32_t n = 0; n < nodes_.size(); ++n) {
       waits_[n] = 0;
@@ -36,7 +38,7 @@ class Scheduler {
       while (!shrinking_.empty()) {
         const uint32_t next = shrinking_.top();
         shrinking_.pop();
-        if (!done_[next] && shrinks(next)) emit(next, rewriter);
+        if (!done_[next] && (hurried_[next] || shrinks(next))) emit(next, rewriter);
       }
     }
     return rewriter.finish();
@@ -51,8 +53,12 @@ class Scheduler {
       for (uint32_t i = 0; i < node.results; ++i)
         root_[node.first_result + i] = root_[graph_.operands(node)[std::min(i, node.operands - 1)]];
     }
-    for (const ir::Node& node : nodes_) {
-      for (const ir::ValueId operand : graph_.operands(node)) ++readers_[root_[operand]];
+    for (uint32_t n = 0; n < nodes_.size(); ++n) {
+      for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
+        const ir::ValueId root = root_[operand];
+        ++readers_[root];
+        if (of_root_[root].empty() || of_root_[root].back() != n) of_root_[root].push_back(n);
+      }
     }
     for (const ir::ValueId output : graph_.outputs()) ++readers_[root_[output]];
     for (const ir::Input& input : graph_.inputs()) ++readers_[root_[input.value]];  // not ours to free
@@ -80,19 +86,11 @@ class Scheduler {
   }
 
   void write_cells_last() {
-    std::vector<std::vector<uint32_t>> of_root(graph_.values());
-    std::vector<bool> cell(graph_.values());
-    for (const ir::Input& input : graph_.inputs()) cell[input.value] = input.new_value != ir::kNone;
-    for (uint32_t n = 0; n < nodes_.size(); ++n) {
-      for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
-        if (cell[root_[operand]]) of_root[root_[operand]].push_back(n);
-      }
-    }
     for (const ir::Input& input : graph_.inputs()) {
       if (input.new_value == ir::kNone) continue;
       const uint32_t writer = graph_.producer(graph_.outputs()[input.new_value]);
       if (writer == ir::kNone) continue;
-      for (const uint32_t reader : of_root[input.value]) {
+      for (const uint32_t reader : of_root_[input.value]) {
         if (reader < writer) add_edge(reader, writer);
       }
     }
@@ -103,11 +101,36 @@ class Scheduler {
     return type.shape.is_static() ? type.shape.count() * static_cast<int64_t>(size_of(type.dtype)) : 0;
   }
 
-  // Whether running the call now frees at least what it takes.
+  int64_t taken_by(uint32_t n) const {
+    int64_t taken = 0;
+    for (uint32_t i = 0; i < nodes_[n].results; ++i) {
+      if (users_.outputs[nodes_[n].first_result + i] == 0) taken += bytes(nodes_[n].first_result + i);
+    }
+    return taken;
+  }
+
+  // The last readers of a large value, if together they take less than it frees.
+  void hurry_readers(ir::ValueId root) {
+    int64_t taken = 0;
+    SmallVector<uint32_t, kFewReaders> left;
+    uint32_t uses = 0;
+    for (const uint32_t n : of_root_[root]) {
+      if (done_[n]) continue;
+      if (waits_[n] != 0 || nodes_[n].op->op_class == OpClass::View || left.size() == kFewReaders) return;
+      left.push_back(n);
+      taken += taken_by(n);
+      for (const ir::ValueId operand : graph_.operands(nodes_[n])) uses += root_[operand] == root ? 1 : 0;
+    }
+    if (uses != readers_[root] || taken >= bytes(root)) return;
+    for (const uint32_t n : left) hurried_[n] = true, shrinking_.push(n);
+  }
+
+  // Whether running the call now frees more than it takes.
   bool shrinks(uint32_t n) const {
     const ir::Node& node = nodes_[n];
     if (node.op->op_class == OpClass::View) return false;
-    int64_t freed = 0, taken = 0;
+    int64_t freed = 0;
+    const int64_t taken = taken_by(n);
     const std::span<const ir::ValueId> operands = graph_.operands(node);
     for (size_t i = 0; i < operands.size(); ++i) {
       const ir::ValueId root = root_[operands[i]];
@@ -115,10 +138,7 @@ class Scheduler {
       for (const ir::ValueId other : operands) own += root_[other] == root ? 1 : 0;
       if (readers_[root] == own) freed += bytes(root) / own;
     }
-    for (uint32_t i = 0; i < node.results; ++i) {
-      if (users_.outputs[node.first_result + i] == 0) taken += bytes(node.first_result + i);
-    }
-    return freed > 0 && freed >= taken;
+    return freed > taken;
   }
 
   void emit(uint32_t n, ir::Rewriter& rewriter) {
@@ -130,7 +150,8 @@ class Scheduler {
       --readers_[root];
       if (readers_[root] > kFewReaders) continue;
       // Who reads it last may have become one that frees memory.
-      for (const uint32_t reader : users_.of(root)) offer(reader);
+      for (const uint32_t reader : of_root_[root]) offer(reader);
+      if (readers_[root] > 1) hurry_readers(root);
     }
     const auto arrived = [&](uint32_t user) {
       if (--waits_[user] == 0) offer(user);
@@ -139,6 +160,7 @@ class Scheduler {
       for (const uint32_t user : users_.of(node.first_result + i)) arrived(user);
     }
     for (const uint32_t user : after_[n]) arrived(user);
+    for (uint32_t i = 0; i < node.results; ++i) hurry_readers(root_[node.first_result + i]);
   }
 
   void offer(uint32_t n) {
@@ -149,11 +171,12 @@ class Scheduler {
   const ir::Graph& graph_;
   const ir::Users users_;
   std::span<const ir::Node> nodes_;
-  std::vector<SmallVector<uint32_t, 1>> after_;  // edges beside the operands
-  std::vector<uint32_t> waits_;                  // by node: operands and edges that have not come
-  std::vector<ir::ValueId> root_;                // by value
-  std::vector<uint32_t> readers_;                // by root
-  std::vector<bool> done_;
+  std::vector<SmallVector<uint32_t, 1>> after_;    // edges beside the operands
+  std::vector<uint32_t> waits_;                    // by node: operands and edges that have not come
+  std::vector<ir::ValueId> root_;                  // by value
+  std::vector<uint32_t> readers_;                  // by root: uses to come
+  std::vector<SmallVector<uint32_t, 2>> of_root_;  // by root: calls that read it, ascending
+  std::vector<bool> done_, hurried_;
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> shrinking_;  // the earliest first
 };
 

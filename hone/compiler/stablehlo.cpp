@@ -5,6 +5,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "hone/base/error.h"
 #include "hone/compiler/stablehlo_forms.h"
 #include "hone/ops/kernel.h"
 
@@ -82,6 +83,10 @@ std::string to_text(const ir::Graph& graph, ir::TextOptions options) {
 }
 
 ir::Graph parse_text(std::string_view text, std::string_view file) {
+  if (text.starts_with("ML\xEFR")) {
+    throw Error(Code::kInvalidArgument, fmt::format("{} is MLIR bytecode, not text", file),
+                "write it as text: jax.jit(f).lower(x).as_text(), or stablehlo-translate --deserialize");
+  }
   const ir::text::Module module = ir::text::parse_module(text, file);
   return Reader(module, dialect()).read();
 }

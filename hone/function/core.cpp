@@ -3,19 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
-#include <list>
-#include <mutex>
-#include <unordered_map>
 
 #include "hone/base/error.h"
 #include "hone/base/settings.h"
-#include "hone/compiler/pipeline.h"
-#include "hone/function/function.h"
+#include "hone/function/core_state.h"
 #include "hone/function/lowered_state.h"
-#include "hone/function/signature.h"
-#include "hone/function/trace.h"
+#include "hone/tensor/donation.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -35,11 +29,12 @@ thread_local int depth = 0;
 
 class DepthScope {
  public:
-  explicit DepthScope(const std::string& name) {
+  DepthScope(const std::string& name, Location location) {
     if (++depth <= kMaxDepth) return;
     --depth;
     throw Error(Code::kFailedPrecondition,
                 {.what = fmt::format("'{}' calls itself without end", name),
+                 .location = location,
                  .details = {fmt::format("{} calls of functions stand inside each other", kMaxDepth)},
                  .fix = "a recorded function cannot decide by a tensor's value when to stop: use while_loop or scan"});
   }
@@ -48,10 +43,20 @@ class DepthScope {
   DepthScope& operator=(const DepthScope&) = delete;
 };
 
-Tensor owned(const Tensor& x) {
-  Tensor copy = Tensor::empty(x.type());
-  x.copy_to(copy.mutable_bytes());
-  return copy;
+// The error with the line of the call that led to it: the innermost calls, and the outermost.
+[[noreturn]] void throw_through(const Error& error, const std::string& name, Location location) {
+  ErrorParts parts = error.parts();
+  const bool here = parts.location.line == location.line && std::string_view(parts.location.file) == location.file;
+  if (!location.known() || here) throw;
+  constexpr std::string_view kMark = "in '", kMore = "in calls of functions between";
+  constexpr ptrdiff_t kShown = 6;
+  if (std::ranges::count_if(parts.details, [&](const std::string& d) { return d.starts_with(kMark); }) >= kShown) {
+    const bool more = parts.details[parts.details.size() - 2].starts_with(kMore);
+    if (!more) parts.details.insert(parts.details.end() - 1, std::string(kMore));
+    parts.details.pop_back();
+  }
+  parts.details.push_back(fmt::format("{}{}', called at {}", kMark, name, to_string(location)));
+  throw Error(error.code(), std::move(parts));
 }
 
 }  // namespace
@@ -61,62 +66,8 @@ bool functions_run_eagerly() { return eager_flag().load(std::memory_order_relaxe
 
 namespace function_detail {
 
-void hash_text(Statics& statics, std::string_view text) {
-  statics.push_back(text.size());
-  for (size_t at = 0; at < text.size(); at += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, std::min(sizeof word, text.size() - at));
-    statics.push_back(word);
-  }
-}
-
-namespace {
-
-// A trace bound to numbers, ready to run.
-struct Concrete {
-  std::shared_ptr<const Trace> trace;
-  compiler::Compiled compiled;
-  SmallVector<uint32_t, 8> argument_of_input;  // leaf, or index of the variable
-  bool writes = false;                         // assigns variables
-};
-
-}  // namespace
-
-struct Core::State {
-  struct Recorded {
-    Signature signature;  // symbolic where it was generalised
-    std::shared_ptr<const Trace> trace;
-    std::string reason;  // why it was made
-    double milliseconds = 0;
-  };
-  struct Entry {
-    Signature::Key key;
-    std::shared_ptr<const Concrete> concrete;
-  };
-
-  FunctionOptions options;
-  mutable std::mutex mutex;  // guards all below
-  std::mutex run_mutex;      // calls that assign variables, one after the other
-  std::vector<Recorded> traces;
-  std::list<Entry> entries;  // by time of use, the latest first
-  std::unordered_multimap<uint64_t, std::list<Entry>::iterator> index;
-  int64_t count = 0;
-  int64_t calls = 0;
-  bool may_make_variables = true, no_retrace = false, symbolic_failed = false;
-  std::vector<std::string> reasons;
-
-  std::shared_ptr<const Concrete> find(std::span<const Tensor> leaves, std::span<const uint64_t> statics, Body body);
-  std::shared_ptr<const Concrete> make(const Signature& signature, Body body);
-  const Recorded* matching(const Signature& signature, Bindings& bindings) const;
-  const Recorded& retrace(const Signature& signature, Body body);
-  Recorded record_as(const Signature& signature, Body body, std::string reason);
-  void remember(const Signature::Key& key, std::shared_ptr<const Concrete> concrete);
-  void check_signature(const Signature& signature) const;
-  std::string reason_for(const Signature& signature) const;
-};
-
 std::shared_ptr<const Concrete> Core::State::find(std::span<const Tensor> leaves, std::span<const uint64_t> statics,
-                                                  Body body) {
+                                                  Body body, const CallSite& site) {
   const Signature::Key key = Signature::key_of(leaves, statics);
   const std::lock_guard lock(mutex);
   ++calls;
@@ -127,7 +78,7 @@ std::shared_ptr<const Concrete> Core::State::find(std::span<const Tensor> leaves
     entries.splice(entries.begin(), entries, at->second);
     return entries.front().concrete;
   }
-  auto concrete = make(Signature(leaves, statics), body);
+  auto concrete = make(Signature(leaves, statics), body, site);
   remember(key, concrete);
   return concrete;
 }
@@ -148,12 +99,12 @@ void Core::State::remember(const Signature::Key& key, std::shared_ptr<const Conc
   if (traces.size() > std::max<size_t>(options.max_traces, 1)) traces.erase(traces.begin());
 }
 
-std::shared_ptr<const Concrete> Core::State::make(const Signature& signature, Body body) {
-  check_signature(signature);
+std::shared_ptr<const Concrete> Core::State::make(const Signature& signature, Body body, const CallSite& site) {
+  check_signature(signature, site.location);
   Bindings bindings;
   const Recorded* recorded = matching(signature, bindings);
   if (!recorded) {
-    recorded = &retrace(signature, body);
+    recorded = &retrace(signature, body, site);
     bindings.clear();
     recorded->signature.match(signature, bindings);
   }
@@ -168,7 +119,7 @@ std::shared_ptr<const Concrete> Core::State::make(const Signature& signature, Bo
     concrete->argument_of_input.push_back(input.kind == ir::InputKind::Argument   ? argument++
                                           : input.kind == ir::InputKind::Variable ? variable++
                                                                                   : 0);
-    concrete->writes = concrete->writes || input.new_value != ir::kNone;
+    concrete->writes = concrete->writes || (input.kind == ir::InputKind::Variable && input.new_value != ir::kNone);
   }
   return concrete;
 }
@@ -181,166 +132,66 @@ const Core::State::Recorded* Core::State::matching(const Signature& signature, B
   return nullptr;
 }
 
-void Core::State::check_signature(const Signature& signature) const {
-  if (!options.input_signature) return;
-  Bindings bindings;
-  if (Signature(*options.input_signature, signature.statics()).match(signature, bindings)) return;
-  std::string expected, got;
-  for (const Spec& spec : *options.input_signature) expected += (expected.empty() ? "" : ", ") + to_string(spec);
-  for (size_t i = 0; i < signature.leaves(); ++i) got += (i ? ", " : "") + to_string(signature.leaf(i).type);
-  throw Error(Code::kInvalidArgument, {.what = fmt::format("'{}' does not take these arguments", options.name),
-                                       .details = {"expected: " + expected, "got: " + got},
-                                       .fix = "convert or reshape them, or widen input_signature"});
-}
-
-std::string Core::State::reason_for(const Signature& signature) const {
-  if (traces.empty()) return "first call";
-  const Recorded* nearest = nullptr;
-  std::string best;
-  size_t fewest = SIZE_MAX;
-  for (const Recorded& recorded : traces) {
-    size_t differences = 0;
-    std::string text = signature.difference(recorded.signature, differences);
-    if (differences < fewest) fewest = differences, best = std::move(text), nearest = &recorded;
-  }
-  return nearest ? best : "first call";
-}
-
-const Core::State::Recorded& Core::State::retrace(const Signature& signature, Body body) {
-  std::string reason = reason_for(signature);
-  if (no_retrace) {
-    throw Error(
-        Code::kFailedPrecondition,
-        {.what = fmt::format("'{}' would be recorded again, which expect_no_retrace forbids", options.name),
-         .details = {reason},
-         .fix = "call it with the types of before, or give Spec{..., {Dim(\"name\"), ...}} as input_signature"});
-  }
-  std::optional<Signature> general;
-  if (options.input_signature) {
-    general = Signature(*options.input_signature, signature.statics());
-  } else if (options.reduce_retracing && !symbolic_failed) {
-    for (auto at = traces.rbegin(); at != traces.rend() && !general; ++at)
-      general = signature.generalise(at->signature);
-  }
-  if (general && general->is_symbolic()) {
-    try {
-      traces.push_back(record_as(*general, body, reason + "; recorded with symbolic extents: " + general->symbols()));
-      return traces.back();
-    } catch (const Error& error) {
-      if (options.input_signature) throw;
-      symbolic_failed = true;
-      reason += fmt::format("; symbolic extents do not serve: {}", error.parts().what);
-    }
-  }
-  traces.push_back(record_as(signature, body, std::move(reason)));
-  return traces.back();
-}
-
-Core::State::Recorded Core::State::record_as(const Signature& signature, Body body, std::string reason) {
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<TensorType> types;
-  std::vector<char> flags;
-  for (size_t i = 0; i < signature.leaves(); ++i) {
-    types.push_back(signature.leaf(i).type);
-    flags.push_back(signature.leaf(i).defined);
-  }
-  TraceRequest request{
-      options.name, types, {reinterpret_cast<const bool*>(flags.data()), flags.size()}, may_make_variables};
-  Trace trace = record(request, body);
-  if (settings.trace_twice) {
-    request.may_make_variables = false;
-    const Trace again = record(request, body);
-    bool differ = false;
-    const Location where = first_difference(trace.graph, again.graph, differ);
-    if (differ) {
-      throw Error(
-          Code::kFailedPrecondition,
-          {.what = fmt::format("'{}' does not do the same each time it is recorded", options.name),
-           .location = where,
-           .details = {"the host changes something here: a counter, a clock, a random number of its own"},
-           .fix = "pass what changes as a tensor or keep it in a Variable; settings.trace_twice = false switches "
-                  "this check off"});
-    }
-  }
-  may_make_variables = false;
-  trace.graph = compiler::optimize(trace.graph);
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  ++count;
-  reasons.push_back(reason);
-  return {signature, std::make_shared<const Trace>(std::move(trace)), std::move(reason), spent.count()};
-}
-
-namespace {
-
-void execute(const Concrete& concrete, std::span<const Tensor> leaves, Results& results) {
-  const compiler::Executable& executable = *concrete.compiled.executable;
-  const Trace& trace = *concrete.trace;
-  const std::span<const ir::Input> wanted = executable.graph().inputs();
-  const std::span<const ir::ValueId> made = executable.graph().outputs();
-  SmallVector<Tensor, 32> inputs(wanted.size()), outputs(made.size());
-  const auto put_back = [&] {
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      if (wanted[i].new_value != ir::kNone && inputs[i].defined())
-        trace.variables[concrete.argument_of_input[i]].assign(inputs[i]);
-    }
-  };
-  try {
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      const uint32_t from = concrete.argument_of_input[i];
-      if (wanted[i].kind == ir::InputKind::Argument) {
-        inputs[i] = leaves[from].dense();
-      } else if (wanted[i].kind == ir::InputKind::Variable) {
-        const Variable& variable = trace.variables[from];
-        inputs[i] = wanted[i].new_value == ir::kNone ? variable.value() : variable.take();
-        if (wanted[i].new_value != ir::kNone &&
-            executable.outputs()[wanted[i].new_value].kind == compiler::OutputPlace::Donated && !inputs[i].exclusive())
-          inputs[i] = owned(inputs[i]);
-      }
-    }
-    for (size_t i = 0; i < made.size(); ++i) {
-      if (executable.outputs()[i].kind != compiler::OutputPlace::Donated)
-        outputs[i] = Tensor::empty(executable.graph().type(made[i]));
-    }
-    executable.run({inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
-  } catch (...) {
-    put_back();
-    throw;
-  }
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const uint32_t output = wanted[i].new_value;
-    if (output == ir::kNone) continue;
-    // Written memory is another value: it gets an identity of its own.
-    const Tensor value = outputs[output].defined() ? outputs[output] : inputs[i].alias(inputs[i].type());
-    inputs[i] = Tensor();
-    if (output < trace.results) outputs[output] = value;
-    trace.variables[concrete.argument_of_input[i]].assign(value);
-  }
-  for (size_t i = 0; i < trace.results; ++i) results.tensors.push_back(std::move(outputs[i]));
-  results.structure = trace.structure;
-}
-
-}  // namespace
-
 Core::Core(FunctionOptions options) : state_(std::make_unique<State>()) { state_->options = std::move(options); }
 Core::~Core() = default;
 
-void Core::call(std::span<const Tensor> leaves, std::span<const uint64_t> statics, Body body, Results& results) {
-  State& s = *state_;
-  if (has_interpreters() || functions_run_eagerly() || s.options.run_eagerly || settings.reference_kernels ||
-      settings.check_numerics) {
-    const DepthScope scope(s.options.name);
-    std::vector<Tensor> flat;
-    body(leaves, flat, results.structure);
-    for (Tensor& each : flat) results.tensors.push_back(std::move(each));
-    return;
+// Nothing may be given away and read by one call.
+void Core::State::check_donated(std::span<const Tensor> leaves, const CallSite& site) const {
+  const SmallVector<char, 8> donated = donated_leaves(site);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    for (size_t j = 0; donated[i] && j < leaves.size(); ++j) {
+      if (i == j || !leaves[i].defined() || !leaves[j].defined() || leaves[i].impl() != leaves[j].impl()) continue;
+      const std::vector<std::string> names = leaf_names(site.ends);
+      throw Error(Code::kInvalidArgument,
+                  {.what = fmt::format("'{}' is given one tensor as {} and as {}, which it donates", options.name,
+                                       names[j], names[i]),
+                   .location = site.location,
+                   .fix = "pass identity(x) as the donated one: it is copied, and x stays"});
+    }
   }
-  const std::shared_ptr<const Concrete> concrete = s.find(leaves, statics, body);
-  if (!concrete->writes) return execute(*concrete, leaves, results);
-  const std::lock_guard lock(s.run_mutex);
-  execute(*concrete, leaves, results);
 }
 
-Lowered Core::lower(std::span<const Spec> specs, std::span<const uint64_t> statics, Body body) {
+// The function as written.
+void Core::State::run_body(std::span<const Tensor> leaves, Body body, const CallSite& site, Leaves& results,
+                           Statics& structure) {
+  const DepthScope scope(options.name, site.location);
+  std::vector<Tensor> flat;
+  body(leaves, flat, structure);
+  if (!options.donate_args.empty() && !has_interpreters()) {  // used up, as by the graph
+    const SmallVector<char, 8> donated = donated_leaves(site);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (!donated[i] || !leaves[i].defined() || is_donated(leaves[i])) continue;
+      const Tensor kept = take_memory(leaves[i], site.location);
+      for (Tensor& each : flat) {
+        if (each.defined() && each.impl() == leaves[i].impl()) each = kept;
+      }
+    }
+  }
+  for (Tensor& each : flat) results.push_back(std::move(each));
+}
+
+void Core::State::call(std::span<const Tensor> leaves, std::span<const uint64_t> statics, Body body,
+                       const CallSite& site, Leaves& results, Statics& structure) {
+  if (has_interpreters() || functions_run_eagerly() || options.run_eagerly || settings.reference_kernels ||
+      settings.check_numerics)
+    return run_body(leaves, body, site, results, structure);
+  const std::shared_ptr<const Concrete> concrete = find(leaves, statics, body, site);
+  if (!options.donate_args.empty()) check_donated(leaves, site);
+  if (!concrete->writes) return execute(*concrete, leaves, site.location, results, structure);
+  const std::lock_guard lock(run_mutex);
+  execute(*concrete, leaves, site.location, results, structure);
+}
+
+void Core::call(std::span<const Tensor> leaves, std::span<const uint64_t> statics, Body body, const CallSite& site,
+                Leaves& results, Statics& structure) {
+  try {
+    state_->call(leaves, statics, body, site, results, structure);
+  } catch (const Error& error) {
+    throw_through(error, state_->options.name, site.location);
+  }
+}
+
+Lowered Core::lower(std::span<const Spec> specs, std::span<const uint64_t> statics, Body body, const CallSite& site) {
   State& s = *state_;
   const std::lock_guard lock(s.mutex);
   const Signature signature(specs, statics);
@@ -352,7 +203,7 @@ Lowered Core::lower(std::span<const Spec> specs, std::span<const uint64_t> stati
   }
   if (!recorded && !signature.is_symbolic()) recorded = s.matching(signature, bindings);
   if (!recorded) {
-    s.traces.push_back(s.record_as(signature, body, s.reason_for(signature)));
+    s.traces.push_back(s.record_as(signature, body, site, s.reason_for(signature, site)));
     recorded = &s.traces.back();
   }
   lowered->trace = recorded->trace;
@@ -374,17 +225,24 @@ int64_t Core::trace_count() const {
 std::string Core::explain_retraces() const {
   const std::lock_guard lock(state_->mutex);
   std::string text;
-  for (size_t i = 0; i < state_->reasons.size(); ++i) text += fmt::format("trace {}: {}\n", i + 1, state_->reasons[i]);
+  size_t number = static_cast<size_t>(state_->recorded_reasons) - state_->reasons.size();
+  for (const std::string& reason : state_->reasons) text += fmt::format("trace {}: {}\n", ++number, reason);
   return text;
 }
 
 std::string Core::explain() const {
   const std::lock_guard lock(state_->mutex);
-  std::string text = fmt::format("{}: {} calls, {} traces\n", state_->options.name, state_->calls, state_->count);
+  std::string text = fmt::format("{}: {} calls, {} traces, {} plans kept\n", state_->options.name, state_->calls,
+                                 state_->count, state_->entries.size());
   for (const State::Recorded& recorded : state_->traces) {
     const ir::Graph& graph = recorded.trace->graph;
     text += fmt::format("  {}: {} calls of ops, recorded in {:.2f} ms\n", recorded.signature.text(),
                         graph.nodes().size(), recorded.milliseconds);
+    for (const State::Entry& entry : state_->entries) {
+      if (entry.concrete->trace != recorded.trace) continue;
+      text += describe_donation(*recorded.trace, *entry.concrete->compiled.executable);
+      break;
+    }
     double elements = 0;
     for (const ir::Node& node : graph.nodes()) {
       const Shape& shape = graph.type(node.first_result).shape;
@@ -408,6 +266,7 @@ void Core::clear() {
   state_->entries.clear();
   state_->traces.clear();
   state_->reasons.clear();
+  state_->recorded_reasons = 0;
 }
 
 }  // namespace function_detail

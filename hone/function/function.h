@@ -26,6 +26,10 @@ struct FunctionOptions {
   bool reduce_retracing = true;  ///< a second extent of an axis makes it symbolic
   size_t max_traces = 64;        ///< the least recently used goes
   bool run_eagerly = false;      ///< call the function itself each time
+  /// Positions of arguments that the call may write results over, as JAX's donate_argnums: each tensor among them
+  /// serves a result of its dtype and shape, and its handles must not be used afterwards (an error names the call).
+  /// Memory that another tensor sees (a view, borrowed elements) is copied first. Not heeded under a tape or trace.
+  std::vector<int> donate_args{};
 };
 
 /// All functions run op by op, as written: for a debugger. Also HONE_EAGER=1.
@@ -33,12 +37,6 @@ void run_functions_eagerly(bool eagerly);
 bool functions_run_eagerly();
 
 namespace function_detail {
-
-/// Results of a call, in flat order, and the sizes of containers among them.
-struct Results {
-  Leaves tensors;
-  Statics structure;
-};
 
 /// Traces and executables of one function. Thread-safe.
 class Core {
@@ -48,8 +46,10 @@ class Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  void call(std::span<const Tensor> leaves, std::span<const uint64_t> statics, Body body, Results& results);
-  Lowered lower(std::span<const Spec> specs, std::span<const uint64_t> statics, Body body);
+  /// Adds the results in flat order, and the sizes of containers among them.
+  void call(std::span<const Tensor> leaves, std::span<const uint64_t> statics, Body body, const CallSite& site,
+            Leaves& results, Statics& structure);
+  Lowered lower(std::span<const Spec> specs, std::span<const uint64_t> statics, Body body, const CallSite& site);
   int64_t trace_count() const;
   std::string explain_retraces() const;
   std::string explain() const;
@@ -74,20 +74,33 @@ class Function {
   Function(F f, FunctionOptions options)
       : f_(std::make_shared<F>(std::move(f))), core_(std::make_shared<function_detail::Core>(std::move(options))) {}
 
+  // One overload for each number of arguments: messages name the line of the call.
+  auto operator()(Location at = Location::current()) const { return call(at); }
+  template <class A>
+  auto operator()(const A& a, Location at = Location::current()) const {
+    return call(at, a);
+  }
+  template <class A, class B>
+  auto operator()(const A& a, const B& b, Location at = Location::current()) const {
+    return call(at, a, b);
+  }
+  template <class A, class B, class C>
+  auto operator()(const A& a, const B& b, const C& c, Location at = Location::current()) const {
+    return call(at, a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, Location at = Location::current()) const {
+    return call(at, a, b, c, d);
+  }
+  template <class A, class B, class C, class D, class E>
+  auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, Location at = Location::current()) const {
+    return call(at, a, b, c, d, e);
+  }
+  /// With more arguments, the line of the call is not known.
   template <class... Args>
+    requires(sizeof...(Args) > 5)
   auto operator()(const Args&... args) const {
-    function_detail::Leaves leaves;
-    function_detail::Statics statics;
-    (function_detail::flatten(args, leaves, statics), ...);
-    using Result = decltype((*f_)(rebuilt(args)...));
-    function_detail::Results results;
-    core_->call({leaves.data(), leaves.size()}, {statics.data(), statics.size()}, body<Result>(args...), results);
-    if constexpr (!std::is_void_v<Result>) {
-      size_t at = 0, size_at = 0;
-      return function_detail::build_result<std::remove_cvref_t<Result>>(
-          {results.tensors.data(), results.tensors.size()}, {results.structure.data(), results.structure.size()}, at,
-          size_at);
-    }
+    return call(Location{}, args...);
   }
 
   /// The graph for these arguments: Specs for tensors (symbols allowed), values for others. Nothing runs; counts as a
@@ -96,14 +109,22 @@ class Function {
   Lowered lower(const Args&... args) const {
     std::vector<Spec> specs;
     function_detail::Statics statics;
-    (add_spec(args, specs, statics), ...);
+    SmallVector<function_detail::ArgumentEnd, 8> ends;
+    const auto add = [&](const auto& arg) {
+      add_spec(arg, specs, statics);
+      ends.push_back({static_cast<uint32_t>(specs.size()), static_cast<uint32_t>(statics.size())});
+    };
+    (add(args), ...);
+    const auto words = [&] { return std::vector<std::string>{function_detail::argument_text(args)...}; };
     using Result = decltype((*f_)(rebuilt(stand_in(args))...));
-    return core_->lower(specs, {statics.data(), statics.size()}, body<Result>(stand_in(args)...));
+    return core_->lower(specs, {statics.data(), statics.size()}, body<Result>(stand_in(args)...),
+                        {.ends = {ends.data(), ends.size()}, .arguments = words});
   }
 
   /// Recordings so far; those that are only made to find host side effects do not count.
   int64_t trace_count() const { return core_->trace_count(); }
-  /// For each recording after the first, which argument differed from the nearest one before, and how.
+  /// For each recording (the last 64), which argument differed from the nearest one before, how, and the line of the
+  /// call.
   std::string explain_retraces() const { return core_->explain_retraces(); }
   /// What the function costs: calls, nodes, time of recording, time of a call; says so where its body is cheaper than
   /// its call.
@@ -114,6 +135,27 @@ class Function {
   void clear() const { core_->clear(); }
 
  private:
+  template <class... Args>
+  auto call(Location location, const Args&... args) const {
+    function_detail::Leaves leaves, results;
+    function_detail::Statics statics, structure;
+    SmallVector<function_detail::ArgumentEnd, 8> ends;
+    const auto add = [&](const auto& arg) {
+      function_detail::flatten(arg, leaves, statics);
+      ends.push_back({static_cast<uint32_t>(leaves.size()), static_cast<uint32_t>(statics.size())});
+    };
+    (add(args), ...);
+    const auto words = [&] { return std::vector<std::string>{function_detail::argument_text(args)...}; };
+    using Result = decltype((*f_)(rebuilt(args)...));
+    core_->call({leaves.data(), leaves.size()}, {statics.data(), statics.size()}, body<Result>(args...),
+                {location, {ends.data(), ends.size()}, words}, results, structure);
+    if constexpr (!std::is_void_v<Result>) {
+      size_t at = 0, size_at = 0;
+      return function_detail::build_result<std::remove_cvref_t<Result>>(
+          {results.data(), results.size()}, {structure.data(), structure.size()}, at, size_at);
+    }
+  }
+
   static Tensor stand_in(const Spec&) { return {}; }
   template <class T>
     requires(!std::is_same_v<T, Spec>)

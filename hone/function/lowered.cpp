@@ -22,7 +22,9 @@ std::string size_text(double bytes) {
   return fmt::format("{:.1f} MiB", bytes / 1024 / 1024);
 }
 
+// The tool's own lines say nothing of the model that it looks at.
 std::string line_of(const Location& location) {
+  if (std::string_view(location.file).find("hone/cli/") != std::string_view::npos) return "";
   return location.known() ? fmt::format("{}:{}", location.file, location.line) : "";
 }
 
@@ -85,7 +87,9 @@ Memory memory_of(const Lowered::State& state) {
   if (!plan.steps.empty()) {
     const ir::Node& node = plan.graph.nodes()[plan.steps[memory.peak_step].node];
     memory.peak_op = node.op->name;
-    memory.peak_line = line_of(plan.graph.origin(node).location());
+    const ir::Origin& origin = plan.graph.origin(node);
+    memory.peak_line = line_of(origin.location());
+    if (!origin.layer.empty()) memory.peak_line += (memory.peak_line.empty() ? "" : "  ") + origin.layer;
   }
   std::vector<uint32_t> written(plan.storages.size(), ir::kNone);  // the first value of a storage
   for (ir::ValueId v = 0; v < plan.graph.values(); ++v) {
@@ -151,9 +155,13 @@ std::string Lowered::memory() const {
       text(m.arena), text(m.lower_bound),
       m.lower_bound ? static_cast<double>(m.arena) / static_cast<double>(m.lower_bound) : 1.0, text(m.weights),
       text(m.state), text(m.arguments), text(m.results));
-  if (m.captures) out += fmt::format("captures     {:>10}\n", text(m.captures));
-  out += fmt::format("peak of the arena at step {} of {}: {} {}\n  activations {}, temporaries {}\n", m.peak_step + 1,
-                     m.steps, m.peak_op, m.peak_line, text(m.activations), text(m.temporaries));
+  if (m.captures)
+    out += fmt::format("captures     {:>10}  (with constants: weights, where frozen)\n", text(m.captures));
+  out +=
+      fmt::format("in all       {:>10}\n", text(m.arena + m.weights + m.state + m.arguments + m.results + m.captures));
+  out += fmt::format("peak of the arena at step {} of {}: {}\n  activations {}, temporaries {}\n", m.peak_step + 1,
+                     m.steps, m.peak_op + (m.peak_line.empty() ? "" : "  ") + m.peak_line, text(m.activations),
+                     text(m.temporaries));
   for (const LargeBuffer& b : m.largest) {
     out += fmt::format("  {:>10}  {:<24}  steps {:>4} to {:<4}  {}{}{}{}{}\n", text(b.bytes), b.type, b.first + 1,
                        b.last + 1, b.op, b.line.empty() ? "" : "  ", b.line, b.layer.empty() ? "" : "  ", b.layer);

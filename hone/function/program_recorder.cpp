@@ -9,12 +9,13 @@
 #include "hone/ops/creation.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/table.h"
+#include "hone/tensor/donation.h"
 
 namespace hone::control_detail {
 
 std::string described(const Tensor& x) {
   std::string text = to_string(x.type());
-  if (x.concrete()) return text;
+  if (x.concrete() || is_donated(x)) return text;
   const Location made = static_cast<const TracedImpl*>(x.impl())->made;
   return made.known() ? text + ", made at " + to_string(made) : text;
 }
@@ -29,7 +30,7 @@ void ProgramRecorder::record(std::span<const TensorType> types, function_detail:
   remove();
   for (size_t i = 0; i < results_.size(); ++i) {
     if (results_[i].defined()) continue;
-    throw Error(Code::kInvalidArgument, {.what = fmt::format("result {} is an undefined tensor", i),
+    throw Error(Code::kInvalidArgument, {.what = fmt::format("result {} of a branch or loop is an undefined tensor", i),
                                          .location = location,
                                          .fix = "return a tensor (Tensor() holds nothing)"});
   }
@@ -84,7 +85,7 @@ Tensor ProgramRecorder::initial_value(const Tensor& value, Location location) {
   throw Error(Code::kFailedPrecondition,
               {.what = "a variable is made inside a branch or loop that is being recorded",
                .location = LocationScope::resolve(location),
-               .details = {"its first value, " + described(value) + ", is not known while the program is recorded"},
+               .details = {"its first value is not known while the program is recorded: " + described(value)},
                .fix = "make the variable (build the layer) before the branch or loop"});
 }
 

@@ -120,7 +120,8 @@ std::optional<Signature> Signature::generalise(const Signature& other) const {
   return general;
 }
 
-std::string Signature::difference(const Signature& before, size_t& differences) const {
+std::string Signature::difference(const Signature& before, std::span<const std::string> names,
+                                  size_t& differences) const {
   std::string text;
   const auto add = [&](std::string what, size_t weight) {
     text += (text.empty() ? "" : "; ") + what;
@@ -129,18 +130,17 @@ std::string Signature::difference(const Signature& before, size_t& differences) 
   constexpr size_t kStructure = 1000, kType = 100;  // another number of arguments is farther than another extent
   if (leaves_.size() != before.leaves_.size())
     add(fmt::format("{} tensors, before {}", leaves_.size(), before.leaves_.size()), kStructure);
-  if (statics_ != before.statics_) add("another number, string or size of a container among the arguments", kType);
   for (size_t i = 0; i < std::min(leaves_.size(), before.leaves_.size()); ++i) {
     const Leaf &now = leaves_[i], &old = before.leaves_[i];
     if (now == old) continue;
     if (now.defined != old.defined || now.type.dtype != old.type.dtype ||
         now.type.shape.rank() != old.type.shape.rank()) {
-      add(fmt::format("argument {} is {}, before {}", i, text_of(now), text_of(old)), kType);
+      add(fmt::format("{} is {}, before {}", names[i], text_of(now), text_of(old)), kType);
       continue;
     }
     for (int axis = 0; axis < now.type.shape.rank(); ++axis) {
       if (!(now.type.shape[axis] == old.type.shape[axis]))
-        add(fmt::format("argument {}: axis {} is {}, before {}", i, axis, to_string(now.type.shape[axis]),
+        add(fmt::format("{}: axis {} is {}, before {}", names[i], axis, to_string(now.type.shape[axis]),
                         to_string(old.type.shape[axis])),
             1);
     }

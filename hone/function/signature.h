@@ -60,8 +60,8 @@ class Signature {
   /// A kind that covers both: extents that differ become symbols, those that differ alike the same one. None where they
   /// differ in more than extents, or an extent is 0 or 1.
   std::optional<Signature> generalise(const Signature& other) const;
-  /// "argument 0: axis 0 is 96, was 128"; counts what differs.
-  std::string difference(const Signature& before, size_t& differences) const;
+  /// "argument 0: axis 0 is 96, before 128"; counts what differs. `names` are those of the leaves.
+  std::string difference(const Signature& before, std::span<const std::string> names, size_t& differences) const;
   /// "f32[128,784], i32[128]"
   std::string text() const;
   /// Names of the symbols.

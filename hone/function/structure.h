@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -23,6 +24,17 @@ using Body = FunctionRef<void(std::span<const Tensor> leaves, std::vector<Tensor
 
 void hash_text(Statics& statics, std::string_view text);
 
+/// Where the tensors and the words of an argument end among all.
+struct ArgumentEnd {
+  uint32_t leaves = 0, statics = 0;
+};
+/// A call as its messages tell of it: the user's line, and the arguments.
+struct CallSite {
+  Location location{};
+  std::span<const ArgumentEnd> ends;
+  FunctionRef<std::vector<std::string>()> arguments;  ///< in words
+};
+
 template <class T>
 inline constexpr bool kIsTensor = std::is_convertible_v<const T&, Tensor> && !std::is_arithmetic_v<T>;
 template <class T>
@@ -37,6 +49,37 @@ template <class T>
 inline constexpr bool kIsList<std::vector<T>> = true;
 template <class T, size_t N>
 inline constexpr bool kIsList<std::array<T, N>> = true;
+
+std::string text_of(const Tensor& tensor);
+std::string text_of(float number);
+std::string text_of(double number);
+std::string text_of(int64_t number);
+std::string text_of(std::string_view string);
+std::string text_of(std::vector<std::string> parts);
+
+/// An argument in words: the type of a tensor, the value of a number or string.
+template <class T>
+std::string argument_text(const T& value) {
+  if constexpr (kIsTensor<T>) {
+    return text_of(Tensor(value));
+  } else if constexpr (std::is_same_v<T, TensorType>) {
+    return to_string(value);
+  } else if constexpr (kIsTuple<T>) {
+    return std::apply([](const auto&... each) { return text_of(std::vector{argument_text(each)...}); }, value);
+  } else if constexpr (kIsList<T>) {
+    std::vector<std::string> parts;
+    for (const auto& each : value) parts.push_back(argument_text(each));
+    return text_of(std::move(parts));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return text_of(value);
+  } else if constexpr (std::is_integral_v<T> || std::is_enum_v<T>) {
+    return text_of(static_cast<int64_t>(value));
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return text_of(std::string_view(value));
+  } else {
+    return "?";
+  }
+}
 
 /// Takes an argument apart.
 template <class T>

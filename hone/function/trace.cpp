@@ -51,12 +51,14 @@ class FunctionRecorder final : public ir::Recorder {
     std::vector<ir::ValueId> outputs;
     for (const Tensor& result : results) {
       if (!result.defined()) {
-        throw Error(Code::kInvalidArgument, {.what = fmt::format("'{}' returned an undefined tensor", request_.name),
-                                             .fix = "set each result before the function returns"});
+        throw Error(Code::kInvalidArgument,
+                    {.what = fmt::format("result {} of '{}' is an undefined tensor", outputs.size(), request_.name),
+                     .fix = "set each result before the function returns"});
       }
       outputs.push_back(value_of(result, {}));
     }
     trace.results = results.size();
+    donate(outputs);
     for (Cell& cell : cells_) {
       if (cell.assigned && cell.current != cell.input_value) {
         builder().input(cell.input).new_value = static_cast<uint32_t>(outputs.size());
@@ -77,6 +79,41 @@ class FunctionRecorder final : public ir::Recorder {
     bool assigned = false;
     Tensor tensor{};
   };
+
+  // Each donated argument gets a result of its type to lie in: its own value, or one that a call gives.
+  void donate(const std::vector<ir::ValueId>& results) {
+    std::vector<bool> taken(results.size());
+    uint32_t argument = 0;
+    for (uint32_t i = 0; i < builder().graph().inputs().size(); ++i) {
+      ir::Input& input = builder().input(i);
+      if (input.kind != ir::InputKind::Argument) continue;
+      while (!request_.defined[argument]) ++argument;
+      const uint32_t leaf = argument++;
+      if (leaf >= request_.donated.size() || !request_.donated[leaf]) continue;
+      const TensorType& type = builder().graph().type(input.value);
+      for (const bool own : {true, false}) {
+        for (uint32_t r = 0; r < results.size() && input.new_value == ir::kNone; ++r) {
+          const bool serves = own ? results[r] == input.value : builder().graph().producer(results[r]) != ir::kNone;
+          if (taken[r] || !serves || !(builder().graph().type(results[r]) == type)) continue;
+          input.new_value = r;
+          taken[r] = true;
+        }
+      }
+      if (input.new_value == ir::kNone) fail_donation(leaf, type, results);
+    }
+  }
+
+  [[noreturn]] void fail_donation(uint32_t leaf, const TensorType& type, const std::vector<ir::ValueId>& results) {
+    std::string made;
+    for (const ir::ValueId result : results)
+      made += (made.empty() ? "" : ", ") + to_string(builder().graph().type(result));
+    throw Error(Code::kInvalidArgument,
+                {.what = fmt::format("'{}' cannot use the memory of tensor {} among its arguments, which it donates",
+                                     request_.name, leaf),
+                 .details = {"donated: " + to_string(type), "results: " + (made.empty() ? "none" : made),
+                             "a donated tensor serves one result of its dtype and shape that the function computes"},
+                 .fix = "take the argument out of donate_args, or return its new value"});
+  }
 
   Cell& cell_of(const Variable& variable) {
     const auto [found, fresh] = index_.try_emplace(variable.key(), cells_.size());

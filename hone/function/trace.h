@@ -23,6 +23,8 @@ struct TraceRequest {
   std::span<const TensorType> arguments;  ///< undefined tensors have rank 0 and `defined` false
   std::span<const bool> defined;
   bool may_make_variables = true;  ///< only the first recording of a function may
+  /// Arguments whose memory a result may take; empty for none. Error kInvalidArgument where no result can.
+  std::span<const bool> donated{};
 };
 
 using TraceBody = FunctionRef<void(std::span<const Tensor> leaves, std::vector<Tensor>& results,

@@ -1,11 +1,15 @@
 // What may go wrong while a function is recorded, and how large it may be.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <thread>
 
 #include "hone/base/error.h"
+#include "hone/base/log.h"
 #include "hone/base/settings.h"
+#include "hone/function/control.h"
 #include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/nn/core.h"
@@ -70,6 +74,11 @@ TEST(Trace, LeakedValuesAreCaughtWithTheirLine) {
   EXPECT_TRUE(has(message_of([&] { (void)(leaked + 1); }), "outside its trace"));
   const auto g = function([&](Tensor x) { return x + leaked; });
   EXPECT_TRUE(has(message_of([&] { g(x3()); }), "outside its trace"));
+  const auto h = function([](Tensor x) { return x + 1; });
+  EXPECT_TRUE(has(message_of([&] { h(leaked); }), "outside its trace"));
+  const Variable v(x3());
+  EXPECT_TRUE(has(message_of([&] { v.assign(leaked); }), "outside its trace"));
+  EXPECT_EQ(v.value().to_vector<float>(), x3().to_vector<float>());
 }
 
 TEST(Trace, ErrorsWhileRecordingLeaveNothingBehind) {
@@ -90,10 +99,17 @@ TEST(Trace, ErrorsWhileRecordingLeaveNothingBehind) {
 }
 
 TEST(Trace, ShapeErrorsNameTheLineInsideNestedFunctions) {
-  const auto inner = function([](Tensor a, Tensor b) { return a + b; });
-  const auto outer = function([&](Tensor a) { return inner(a, zeros({4})); });
+  const auto inner = function([](Tensor a, Tensor b) { return a + b; }, {.name = "inner"});
+  const auto outer = function([&](Tensor a) { return inner(a, zeros({4})); }, {.name = "outer"});
+  const uint32_t line = Location::current().line;
   const std::string message = message_of([&] { outer(x3()); });
-  EXPECT_TRUE(has(message, "shape mismatch in add") && has(message, "trace_test.cpp")) << message;
+  const auto at = [&](uint32_t above) { return "trace_test.cpp:" + std::to_string(line - above); };
+  EXPECT_TRUE(has(message, "shape mismatch in add")) << message;
+  const size_t add = message.find(at(2)), inner_call = message.find(at(1), add),
+               outer_call = message.find("called at", message.find("'outer'"));
+  EXPECT_NE(add, std::string::npos) << message;
+  EXPECT_NE(inner_call, std::string::npos) << message;
+  EXPECT_NE(outer_call, std::string::npos) << message;
 }
 
 TEST(Trace, NestedFunctionsArePartOfTheOuterOne) {
@@ -108,7 +124,9 @@ TEST(Trace, EndlessRecursionIsAnError) {
   std::function<Tensor(Tensor)> self;
   const auto f = function([&](Tensor x) { return self(x) + 1; });
   self = [&](Tensor x) { return f(x); };
-  EXPECT_TRUE(has(message_of([&] { f(x3()); }), "calls itself without end"));
+  const std::string message = message_of([&] { f(x3()); });
+  EXPECT_TRUE(has(message, "calls itself without end") && has(message, "trace_test.cpp")) << message;
+  EXPECT_LT(std::ranges::count(message, '\n'), 20) << "not a line for each call";
   EXPECT_FALSE(has_interpreters());
 }
 
@@ -179,6 +197,45 @@ TEST(Trace, WhatNeedsNumbersIsRecordedForEachShape) {
   for (const int64_t n : {2, 3, 4}) EXPECT_EQ(f(ones({n})).to_vector<float>()[0], static_cast<float>(n));
   EXPECT_EQ(f.trace_count(), 3);
   EXPECT_TRUE(has(f.explain_retraces(), "symbolic extents do not serve")) << f.explain_retraces();
+}
+
+TEST(Trace, ReasonsNameTheArgumentAndTheCall) {
+  const auto f = function([](std::vector<Tensor> xs, float rate, std::string mode, Tensor y) {
+    return xs[1] * rate + (mode == "sum" ? sum(y) : mean(y));
+  });
+  const std::vector<Tensor> xs{x3(), x3()};
+  f(xs, 0.1F, std::string("sum"), x3());
+  f(xs, 0.2F, std::string("sum"), x3());
+  const std::string line = "trace_test.cpp:" + std::to_string(Location::current().line - 1);
+  f(xs, 0.2F, std::string("mean"), x3());
+  f(std::vector{x3(), cast(x3(), f64)}, 0.2F, std::string("mean"), x3());
+  f(xs, 0.2F, std::string("mean"), ones({3, 3}));
+  f(std::vector{x3(), x3(), x3()}, 0.2F, std::string("mean"), x3());
+  const std::string text = f.explain_retraces();
+  for (const std::string& part :
+       {std::string("trace 2: argument 1 is 0.2, before 0.1 (called at "), line,
+        std::string("trace 3: argument 2 is \"mean\", before \"sum\""),
+        std::string("trace 4: argument 0, tensor 1 is f64[3], before f32[3]"),
+        std::string("trace 5: argument 3 is f32[3,3], before f32[3]"),
+        std::string("trace 6: argument 0 is [f32[3], f32[3], f32[3]], before [f32[3], f32[3]]")})
+    EXPECT_TRUE(has(text, part)) << part << "\n" << text;
+}
+
+TEST(Trace, AStormIsWarnedOfOnce) {
+  std::vector<std::string> warnings;
+  logging::set_sink([](logging::Level, std::string_view message,
+                       void* context) { static_cast<std::vector<std::string>*>(context)->emplace_back(message); },
+                    &warnings);
+  const auto f = function([](Tensor x, float rate) { return x * rate; }, {.name = "stormy", .max_traces = 16});
+  for (int i = 0; i < 200; ++i) f(x3(), static_cast<float>(i));
+  logging::set_sink(nullptr);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(has(warnings[0], "'stormy' has been recorded 8 times") && has(warnings[0], "argument 1 is 7, before 6") &&
+              has(warnings[0], "as tensors"))
+      << warnings[0];
+  EXPECT_EQ(f.trace_count(), 200);
+  EXPECT_TRUE(has(f.explain_retraces(), "trace 200: argument 1 is 199"));
+  EXPECT_FALSE(has(f.explain_retraces(), "trace 100:")) << "only the latest are kept";
 }
 
 TEST(Trace, KeepsAtMostItsBound) {
@@ -332,6 +389,68 @@ TEST(Trace, CheapBodiesAreNamed) {
   const auto f = function([](Tensor x) { return x + 1; });
   f(x3());
   EXPECT_TRUE(has(f.explain(), "cheaper than its call")) << f.explain();
+}
+
+TEST(Trace, MemoryStaysFlatOverAMillionCalls) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr int kCalls = 2000;
+#else
+  constexpr int kCalls = 1000000;
+#endif
+  const auto f = function([](Tensor x) { return x + 1; });
+  const auto resident = [] {
+    size_t total = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> total >> pages;
+    return pages * 4096;
+  };
+  for (int i = 0; i < 1000; ++i) f(x3());
+  const size_t before = memory_stats().in_use, pages = resident();
+  for (int i = 0; i < kCalls; ++i) f(x3());
+  EXPECT_EQ(memory_stats().in_use, before);
+  EXPECT_LT(resident(), pages + (size_t{4} << 20));
+  EXPECT_EQ(f.trace_count(), 1);
+}
+
+TEST(Trace, SizesThatDependOnDataNameTheWayOut) {
+  const auto f = function([](Tensor x) { return sum(x[x > 1]); });
+  const std::string message = message_of([&] { f(x3()); });
+  EXPECT_TRUE(has(message, "the number of elements is not known") && has(message, "trace_test.cpp") &&
+              has(message, "use where(mask, x, 0)"))
+      << message;
+  const auto g = function([](Tensor x) { return sum(where(x > 1, x, 0)); });
+  EXPECT_EQ(g(x3()).item<float>(), 5) << "the way out";
+}
+
+TEST(Trace, ARecurrentLayerOfItsOwnTakesEachLength) {
+  const Variable w(random::normal(random::state(3), {4, 4}, 0, 0.5).second);
+  const auto loss_of = [&](const Tensor& steps) {
+    GradientTape tape;
+    const auto cell = [&](const Tensor& state, const Tensor& x) {
+      const Tensor next = tanh(matmul(state, w) + x);
+      return std::pair{next, next};
+    };
+    const auto [last, all] = scan(cell, zeros({2, 4}), steps);
+    const Tensor loss = mean(last * last) + mean(all);
+    return std::pair{loss, tape.gradient(loss, std::vector{w})[0]};
+  };
+  const auto step = function(loss_of, {.input_signature = std::vector<Spec>{{f32, {Dim("length"), 2, 4}}}});
+  for (const int64_t length : {1, 3, 7, 20}) {
+    const Tensor steps = random::normal(random::state(4), {length, 2, 4}).second;
+    const auto [loss, gradient] = step(steps);
+    const auto [wanted, wanted_gradient] = loss_of(steps);
+    EXPECT_EQ(loss.item<float>(), wanted.item<float>()) << length;
+    EXPECT_EQ(gradient.to_vector<float>(), wanted_gradient.to_vector<float>()) << length;
+  }
+  EXPECT_EQ(step.trace_count(), 1);
+}
+
+TEST(Trace, ACallOfASmallGraphMakesItsResultsOnly) {
+  const Variable bias(zeros({3}));
+  const auto f = function([&](Tensor a, Tensor b) { return std::pair{a * b + bias, a - b}; });
+  f(x3(), x3());
+  const size_t before = memory_stats().allocations;
+  for (int i = 0; i < 100; ++i) f(x3(), x3());
+  EXPECT_EQ(memory_stats().allocations, before + 200) << "no memory but that of the two results";
 }
 
 TEST(Trace, MemoryStaysFlatOverShapesAndCalls) {

@@ -52,7 +52,9 @@ void Variable::assign(const Tensor& value, Location location) const {
                  .fix = "a variable keeps its dtype and shape; make a new one for another"});
   }
   const LocationScope scope(location);  // for entries that refuse
-  if (!dispatch_assign(*this, value)) state_->value = own(value);
+  if (dispatch_assign(*this, value)) return;
+  if (!value.concrete()) fail_traced(value, location);
+  state_->value = own(value);
 }
 
 // The old value is given away for its memory, so what cannot be added is refused before.

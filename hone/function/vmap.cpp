@@ -9,6 +9,7 @@
 #include "hone/ops/kernel.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/reduction.h"
+#include "hone/tensor/donation.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone {
@@ -54,7 +55,7 @@ class Mapping final : public Interpreter, public std::enable_shared_from_this<Ma
   }
   /// What a value stands for; null for one that is not mapped here.
   const Tensor* physical(const Tensor& value) const {
-    if (value.concrete()) return nullptr;
+    if (value.concrete() || is_donated(value)) return nullptr;
     const auto* const impl = static_cast<const TracedImpl*>(value.impl());
     if (impl->owner != identity() || !impl->held) return nullptr;
     return &static_cast<const Held*>(impl->held.get())->physical;

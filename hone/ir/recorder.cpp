@@ -22,7 +22,9 @@ ValueId Recorder::value_of(const Tensor& tensor, Location location) {
 
 ValueId Recorder::capture(const Tensor& tensor, Location location) {
   if (!tensor.concrete()) fail_traced(tensor, location);
-  return builder_.add_input(tensor.type(), {.kind = InputKind::Capture, .tensor = tensor.dense()});
+  // A handle of its own: the program keeps the elements when the user donates the tensor elsewhere.
+  const Tensor dense = tensor.dense();
+  return builder_.add_input(tensor.type(), {.kind = InputKind::Capture, .tensor = dense.alias(dense.type())});
 }
 
 void Recorder::process(Call& call) {

@@ -381,7 +381,8 @@ Attribute AttributeParser::elements() {
     return value;
   }
   const auto count = static_cast<size_t>(type.shape.count());
-  if (!single && list.size() != count) lexer_.fail(first, fmt::format("{} elements", count));
+  if (!single && list.size() != count)
+    lexer_.fail(first, fmt::format("{} elements ({} are there)", count, list.size()));
   value.tensor = Tensor::empty(single ? TensorType{type.dtype, {}} : type);
   for (size_t i = 0; i < list.size(); ++i) {
     if (!parse_element(list[i].text, type.dtype, value.tensor.mutable_bytes() + i * size_of(type.dtype)))

@@ -73,7 +73,11 @@ void Reader::unsupported(std::string what) {
 }
 
 void Reader::enter(text::Place place) {
-  if (depth_ > kMaxDepth) fail(place, fmt::format("more than {} calls and regions in each other", kMaxDepth));
+  if (depth_ <= kMaxDepth) return;
+  throw Error(Code::kInvalidArgument,
+              fmt::format("{}:{}:{}: more than {} calls and regions in each other", module_.file, place.line,
+                          place.column, kMaxDepth),
+              "a function that calls itself has no end here: repeat with stablehlo.while");
 }
 
 const text::Operation& Reader::find_function(std::string_view name) const {
@@ -81,7 +85,14 @@ const text::Operation& Reader::find_function(std::string_view name) const {
     const Attribute* const symbol = function.find("sym_name");
     if (symbol && symbol->text == name && !function.regions.empty()) return function;
   }
-  throw Error(Code::kInvalidArgument, fmt::format("{}: there is no function @{}", module_.file, name));
+  std::string there;
+  for (const text::Operation& function : module_.functions) {
+    if (const Attribute* const symbol = function.find("sym_name"); symbol && !function.regions.empty())
+      there += (there.empty() ? "@" : ", @") + symbol->text;
+  }
+  throw Error(Code::kInvalidArgument, {.what = fmt::format("{}: there is no function @{}", module_.file, name),
+                                       .details = {"functions with a body: " + (there.empty() ? "none" : there)},
+                                       .fix = name == "main" ? "call the function to run @main" : ""});
 }
 
 Graph Reader::read() {
@@ -110,6 +121,9 @@ Graph Reader::read() {
     }
     if (unsupported_.size() > kListed)
       parts.details.push_back(fmt::format("and {} more", unsupported_.size() - kListed));
+    parts.fix =
+        "write these parts with other ops, and the types with numbers of known extents; docs/ir-text.md says "
+        "what is read";
     throw Error(Code::kUnsupported, std::move(parts));
   }
   std::vector<ValueId> outputs;

@@ -262,6 +262,7 @@ std::string Writer::region(const Graph& graph, std::span<const ValueId> outer) {
   }
   frames_.push_back(std::move(frame));
   symbols(graph);
+  node_ = nullptr;  // of the graph around: no node of this one
   body(graph, "stablehlo.return");
   frames_.pop_back();
   indent_ = indent;

@@ -69,6 +69,9 @@ struct NnKernels {
                    int64_t end);
   /// Adds ct of result rows [begin, end) of one sample to dx (zeroed before).
   void (*max_pool_grad)(const PoolShape& s, const float* x, const float* ct, float* dx, int64_t begin, int64_t end);
+  /// For windows that do not overlap, s.oh > 0 and s.ow > 0: writes every element; dx may be x.
+  void (*max_pool_grad_apart)(const PoolShape& s, const float* x, const float* ct, float* dx, int64_t begin,
+                              int64_t end);
   /// Input rows [begin, end) of all samples' n h rows.
   void (*avg_pool_grad)(const PoolShape& s, const float* ct, const float* ct_end, float* dx, float* limit,
                         int64_t begin, int64_t end);

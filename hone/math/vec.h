@@ -55,10 +55,18 @@ struct Vec {
   /// The first 0 <= n <= kLanes lanes; the others are `fill`, their memory is not read.
   static Vec load_partial(const T* p, int64_t n, T fill) {
     Vec v = fill;
-    __builtin_memcpy(&v.raw, p, static_cast<unsigned long>(n) * sizeof(T));
+    if constexpr (x86::kMasked<T, Raw>)
+      v.raw = x86::load_first<T, Raw>(p, n, v.raw);
+    else
+      __builtin_memcpy(&v.raw, p, static_cast<unsigned long>(n) * sizeof(T));
     return v;
   }
-  void store_partial(T* p, int64_t n) const { __builtin_memcpy(p, &raw, static_cast<unsigned long>(n) * sizeof(T)); }
+  void store_partial(T* p, int64_t n) const {
+    if constexpr (x86::kMasked<T, Raw>)
+      x86::store_first<T, Raw>(p, n, raw);
+    else
+      __builtin_memcpy(p, &raw, static_cast<unsigned long>(n) * sizeof(T));
+  }
 
   /// Masks as bool in memory, unaligned.
   static Mask load_mask(const bool* p) {

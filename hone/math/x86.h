@@ -114,6 +114,50 @@ template <class R>
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
 }
 
+/// Whether part of a vector can be moved by one masked instruction.
+template <class T, class R>
+inline constexpr bool kMasked = sizeof(R) >= 32 && sizeof(T) >= 4;
+
+/// All ones in the first n lanes, for the AVX2 forms.
+template <class T>
+[[gnu::always_inline]] inline __m256i first_lanes(long n) {
+  if constexpr (sizeof(T) == 4)
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  else
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+/// The first n lanes from memory (nothing behind them is touched), the rest from `other`.
+template <class T, class R>
+[[gnu::always_inline]] inline R load_first(const T* p, long n, R other) {
+  static_assert(kMasked<T, R>);
+  if constexpr (sizeof(R) == 64 && sizeof(T) == 4) {
+    return (R)_mm512_mask_loadu_epi32((__m512i)other, static_cast<__mmask16>((1U << n) - 1), p);
+  } else if constexpr (sizeof(R) == 64) {
+    return (R)_mm512_mask_loadu_epi64((__m512i)other, static_cast<__mmask8>((1U << n) - 1), p);
+  } else {
+    const __m256i mask = first_lanes<T>(n);
+    __m256i v;
+    if constexpr (sizeof(T) == 4)
+      v = _mm256_maskload_epi32((const int*)(const void*)p, mask);
+    else
+      v = _mm256_maskload_epi64((const long long*)(const void*)p, mask);
+    return (R)_mm256_blendv_epi8((__m256i)other, v, mask);
+  }
+}
+template <class T, class R>
+[[gnu::always_inline]] inline void store_first(T* p, long n, R x) {
+  static_assert(kMasked<T, R>);
+  if constexpr (sizeof(R) == 64 && sizeof(T) == 4)
+    _mm512_mask_storeu_epi32(p, static_cast<__mmask16>((1U << n) - 1), (__m512i)x);
+  else if constexpr (sizeof(R) == 64)
+    _mm512_mask_storeu_epi64(p, static_cast<__mmask8>((1U << n) - 1), (__m512i)x);
+  else if constexpr (sizeof(T) == 4)
+    _mm256_maskstore_epi32((int*)(void*)p, first_lanes<T>(n), (__m256i)x);
+  else
+    _mm256_maskstore_epi64((long long*)(void*)p, first_lanes<T>(n), (__m256i)x);
+}
+
 /// Signed bytes in memory as lanes of 4 or 8 bytes, and lanes of all ones or zeros as bytes of 0 or 1.
 template <int kLaneBytes, class R>
 [[gnu::always_inline]] inline R load_bytes(const void* p) {

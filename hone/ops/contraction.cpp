@@ -228,13 +228,14 @@ void infer_dense(InferContext& c) {
   c.out() = {c.dtype(0), shape};
 }
 
+// What parameters get comes first: then x is free before the larger gradient of the input takes memory.
 void dense_vjp(VjpContext& c) {
   const int rank = c.in_type(0).shape.rank();
   const Ints leading = range(0, static_cast<size_t>(rank - 1));
-  if (c.need(0)) c.set(0, call_op(ops::dot_general, DotAttrs{{}, {}, {rank - 1}, {1}}, {}, c.ct(), c.in(1)));
   if (c.need(1)) c.set(1, call_op(ops::dot_general, DotAttrs{{}, {}, leading, leading}, {}, c.in(0), c.ct()));
   if (c.inputs() == 3 && c.need(2))
     c.set(2, leading.empty() ? c.ct() : call_op(ops::reduce_sum, AxesAttrs{leading}, {}, c.ct()));
+  if (c.need(0)) c.set(0, call_op(ops::dot_general, DotAttrs{{}, {}, {rank - 1}, {1}}, {}, c.ct(), c.in(1)));
 }
 
 std::vector<Sample> dense_samples() {

@@ -119,10 +119,9 @@ ConvAttrs with_shape(ConvAttrs attrs, const Shape& shape) {
 }
 
 // The three are each other's derivatives: each is linear in both operands.
+// The input's gradient comes last: then x is free before it takes memory.
 void convolution_vjp(VjpContext& c) {
   const auto& attrs = c.attrs_as<ConvAttrs>();
-  if (c.need(0))
-    c.set(0, call_op(ops::convolution_input_grad, with_shape(attrs, c.in_type(0).shape), {}, c.ct(), c.in(1)));
   if (c.need(1))
     c.set(1, call_op(ops::convolution_kernel_grad, with_shape(attrs, c.in_type(1).shape), {}, c.in(0), c.ct()));
   if (c.inputs() == 3 && c.need(2)) {
@@ -130,6 +129,8 @@ void convolution_vjp(VjpContext& c) {
     for (int64_t axis = 0; axis + 1 < c.in_type(0).shape.rank(); ++axis) axes.push_back(axis);
     c.set(2, call_op(ops::reduce_sum, AxesAttrs{axes}, {}, c.ct()));
   }
+  if (c.need(0))
+    c.set(0, call_op(ops::convolution_input_grad, with_shape(attrs, c.in_type(0).shape), {}, c.ct(), c.in(1)));
 }
 
 void input_grad_vjp(VjpContext& c) {

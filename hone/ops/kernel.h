@@ -48,7 +48,7 @@ struct Kernel {
   /// once, the evaluator for each call.
   std::shared_ptr<const void> (*prepare)(const KernelQuery&) = nullptr;
   bool reads_strides = false;  ///< takes inputs that are not dense
-  bool in_place = false;  ///< outputs may share memory with inputs of the same type (element i depends on elements i)
+  bool in_place = false;  ///< outputs may share memory with inputs of the same type: what is written was read before
   bool library = false;   ///< a call into oneDNN
   /// The operand whose memory output 0 may take, if it lies in no other operand's (-1: none): a sum that a library
   /// adds to. For plans; a kernel copies it where it lies elsewhere.

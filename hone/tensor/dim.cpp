@@ -205,7 +205,9 @@ Dim::Dim(std::string_view name, int64_t min, int64_t max) : value_(0) {
 
 int64_t Dim::fail_number() const {
   throw Error(Code::kFailedPrecondition,
-              fmt::format("dimension '{}' is symbolic; its number is not known here", to_string(*this)));
+              {.what = fmt::format("dimension '{}' is symbolic; its number is not known here", to_string(*this)),
+               .details = {"x.dim(axis) and x.size() are numbers of the host; x.shape() works with symbols too"},
+               .fix = "compute with Dim (x.shape()[axis]), or give the Spec a number: then each one is recorded"});
 }
 bool Dim::is_symbol() const {
   return !is_number() && with_table([&](DimTable& t) {

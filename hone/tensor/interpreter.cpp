@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "hone/base/error.h"
+#include "hone/tensor/donation.h"
 
 namespace hone {
 namespace {
@@ -146,6 +147,7 @@ Tensor dispatch_initial(const Tensor& value, Location location) {
 }
 
 void fail_traced(const Tensor& traced, Location location) {
+  if (is_donated(traced)) fail_donated(traced, location);
   ErrorParts parts{.location = LocationScope::resolve(location)};
   const Location made = static_cast<const TracedImpl*>(traced.impl())->made;
   parts.details.push_back(

@@ -81,7 +81,7 @@ size_t checked_bytes(const TensorType& type, Location location) {
 }
 
 void TensorImpl::destroy(TensorImpl* impl) {
-  if (!impl->buffer) {
+  if (!impl->buffer && impl->offset == 0) {  // a donated one has the number of its line there
     auto* const traced = static_cast<TracedImpl*>(impl);
     traced->~TracedImpl();
     return pool_free(traced, sizeof(TracedImpl));
@@ -174,6 +174,8 @@ Tensor Tensor::dense() const {
 
 void Tensor::copy_to(std::byte* to) const {
   if (size() == 0) return;
+  if (!impl_->buffer) [[unlikely]]
+    fail_traced(*this, {});
   if (impl_->layout.dense) {
     std::memcpy(to, bytes_at_offset(), bytes());
   } else {

@@ -38,7 +38,7 @@ size_t checked_bytes(const TensorType& type, Location location);
 /// What a handle points to. Allocated from the pool, shared by copies of the handle.
 struct TensorImpl : RefCounted<TensorImpl> {
   TensorType type;
-  Ref<Buffer> buffer;  ///< null in a TracedImpl only
+  Ref<Buffer> buffer;  ///< null in a TracedImpl, or once donated
   size_t offset = 0;   ///< bytes into the buffer
   uint64_t id = 0;     ///< unique over the process
   Layout layout;

@@ -1,7 +1,10 @@
 // A graph gives the bits of the function it was recorded from: every op, every gradient, whole networks.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "hone/base/parallel.h"
+#include "hone/device/device.h"
 #include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/hone.h"
@@ -123,6 +126,39 @@ TEST(Graph, TrainsNetworksBitForBit) {
       return train(network.make, optim::Adam({.learning_rate = 1e-3}), x, y, 4, eagerly);
     };
     EXPECT_EQ(difference(run(false), run(true)), "") << network.name;
+  }
+}
+
+// Activations and temporaries, against what an eager step takes at its peak.
+TEST(Graph, TrainingStepsKeepSixTenthsOfWhatEagerStepsDo) {
+  namespace apps = nn::applications;
+  const Network networks[] = {
+      {"w2", [] { return apps::lenet(); }, {128, 28, 28, 1}},
+      {"w3", [] { return apps::resnet20(); }, {64, 32, 32, 3}},
+      {"w4", [] { return apps::mobilenet_v1({.alpha = 0.5}); }, {8, 128, 128, 3}, f32, 1000},
+      {"w5", [] { return apps::gpt(); }, {8, 128}, i64, 1024},
+  };
+  for (const Network& network : networks) {
+    const Tensor x = input_for(network), y = labels_for(network);
+    const nn::Layer model = network.make();
+    const optim::SGD optimizer({.learning_rate = 0.01, .momentum = 0.9});
+    const nn::SparseCategoricalCrossentropy loss_fn({.from_logits = true});
+    const auto body = [&](const Tensor& images, const Tensor& labels) {
+      GradientTape tape;
+      const Tensor loss = loss_fn(labels, model(images, {.training = true}));
+      const std::vector<Variable> variables = model.trainable_variables();
+      optimizer.apply_gradients(tape.gradient(loss, variables), variables);
+      return loss;
+    };
+    body(x, y);  // makes the variables
+    const size_t before = memory_stats().in_use;
+    cpu().reset_peak();
+    body(x, y);
+    const auto eager = static_cast<double>(memory_stats().peak - before);
+    const auto memory = nlohmann::json::parse(function(body).lower(x, y).json())["memory"];
+    const auto arena = memory["arena"].get<double>(), bound = memory["lower_bound"].get<double>();
+    EXPECT_LE(arena, 0.6 * eager) << network.name;
+    EXPECT_LE(arena, 1.1 * bound) << network.name;
   }
 }
 

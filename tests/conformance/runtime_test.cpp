@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include <thread>
 
 #include "hone/base/parallel.h"
@@ -22,19 +20,7 @@
 #include "hone/ops/reduction.h"
 #include "hone/ops/sorting.h"
 #include "tests/conformance/cases.h"
-
-namespace {
-std::atomic<int64_t> taken{0};
-}
-
-// Counts what this binary takes from the heap. Not inlined: g++ sees a mismatch of new and free otherwise.
-[[gnu::noinline]] void* operator new(size_t bytes) {
-  taken.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/conformance/heap.h"
 
 namespace hone::conformance {
 namespace {
@@ -173,9 +159,9 @@ TEST(Executor, RunsLibraryCallsAsFixedPartitions) {
 template <class F>
 int64_t allocations(F f) {
   for (int i = 0; i < 1000; ++i) f();
-  const int64_t before = taken.load();
+  const HeapWatch heap;
   for (int i = 0; i < 1000; ++i) f();
-  return taken.load() - before;
+  return heap.taken();
 }
 
 TEST(Dispatch, SmallOpAllocatesNothingInSteadyState) {

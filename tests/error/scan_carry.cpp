@@ -2,6 +2,7 @@
 //   at tests/error/scan_carry.cpp:LINE   return scan(
 //   leaf 0, expected: f32[4]
 //   leaf 0, got:      f64[4], made at tests/error/scan_carry.cpp:LINE   const Tensor wider = cast(c, f64) + cast(v, f64);
+//   in 'function', called at tests/error/scan_carry.cpp:LINE   sums(ones({3, 4}));
 //   fix: a carry keeps its dtypes and shapes: cast or reshape it in the body, or start from another init
 #include "tests/error/mistake.h"
 

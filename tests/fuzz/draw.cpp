@@ -205,7 +205,10 @@ std::string check(const Call& call, uint64_t seed, double tolerance) {
   return "";
 }
 
-int rounds(int quick) { return std::getenv("HONE_FULL") ? 100 * quick : quick; }
+int rounds(int quick) {
+  const char* const times = std::getenv("HONE_FUZZ_ROUNDS");
+  return quick * (times ? std::max(1, std::atoi(times)) : std::getenv("HONE_FULL") ? 100 : 1);
+}
 
 void trace(const std::string& label) {
   static const bool on = std::getenv("HONE_FUZZ_TRACE") != nullptr;

@@ -60,7 +60,7 @@ using Call = std::function<Results(Draw&)>;
 /// wrong.
 std::string check(const Call& call, uint64_t seed, double tolerance);
 
-/// Rounds a fuzzer makes: `quick`, or with HONE_FULL=1 a hundred times as many.
+/// Rounds a fuzzer makes: `quick`, with HONE_FULL=1 a hundred times as many, with HONE_FUZZ_ROUNDS=N N times as many.
 int rounds(int quick);
 /// With HONE_FUZZ_TRACE=1 writes the label to stderr, to find the call that crashed.
 void trace(const std::string& label);

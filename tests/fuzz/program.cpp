@@ -2,6 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstring>
+#include <sstream>
+
+#include "hone/base/error.h"
+#include "hone/base/hash.h"
+#include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/ops/contraction.h"
 #include "hone/ops/creation.h"
@@ -11,6 +18,7 @@
 #include "hone/ops/nn.h"
 #include "hone/ops/reduction.h"
 #include "hone/ops/sorting.h"
+#include "hone/tensor/half.h"
 
 namespace hone::fuzz {
 namespace {
@@ -55,6 +63,21 @@ Tensor binary(Draw& draw, const Pool& pool) {
   if (!is_floating(x.dtype()))
     return draw.among<F>({add, subtract, multiply, maximum, minimum, bitwise_and, bitwise_or})(x, y);
   return draw.among<F>({add, add, subtract, multiply, multiply, divide, maximum, minimum, atan2})(x, y);
+}
+
+// Of numbers in their domain, so that what follows is finite more often than not.
+Tensor smooth(Draw& draw, const Pool& pool) {
+  using One = Tensor (*)(Operand);
+  using Two = Tensor (*)(Operand, Operand);
+  const Tensor x = pick(draw, pool);
+  if (draw.chance(0.5)) {
+    if (draw.chance(0.3)) return draw.among<One>({log, log1p, sqrt, rsqrt, reciprocal, cbrt})(abs(x) + 0.5);
+    if (draw.chance(0.2)) return exp(tanh(x));
+    return draw.among<One>({abs, negate, sigmoid, tanh, sin, cos, erf, relu, silu, softplus, hardswish, square})(x);
+  }
+  const Tensor y = partner(draw, pool, x);
+  if (draw.chance(0.2)) return draw.chance(0.5) ? x / (abs(y) + 0.5) : pow(abs(x) + 0.5, tanh(y));
+  return draw.among<Two>({add, subtract, multiply, maximum, minimum})(x, y);
 }
 
 Tensor choose(Draw& draw, const Pool& pool) {
@@ -156,6 +179,15 @@ Tensor network(Draw& draw, const Pool& pool) {
   }
 }
 
+// Of a tape around a branch that is taken eagerly the graph may add up gradients in another order: those are held to a
+// bound, in smooth programs.
+Tensor controlled(Draw& draw, const Pool& pool, const Program& program) {
+  if (program.gradients && !program.smooth) return pick(draw, pool);
+  const bool differentiable = program.smooth;
+  const Tensor x = any_float(draw, pool);
+  return control(draw, x, partner(draw, pool, x), differentiable);
+}
+
 Tensor state(Draw& draw, const Pool& pool, const std::vector<Variable>& variables) {
   const Variable& v = variables[static_cast<size_t>(draw.integer(0, static_cast<int64_t>(variables.size()) - 1))];
   if (draw.chance(0.4)) return v.value();
@@ -171,17 +203,54 @@ Tensor state(Draw& draw, const Pool& pool, const std::vector<Variable>& variable
 }  // namespace
 
 std::string Program::text() const {
-  std::string out = fmt::format("inputs {:#x}{}:", inputs, gradients ? ", with gradients" : "");
+  std::string out = fmt::format("inputs {:#x}{}{}{}:", inputs, gradients ? " gradients" : "", smooth ? " smooth" : "",
+                                large ? " large" : "");
   for (const uint64_t each : instructions) out += fmt::format(" {:#x}", each);
   return out;
 }
 
-Program random_program(uint64_t seed) {
-  Draw draw(seed * 2654435761U + 17);
+bool parse_program(std::string_view text, Program& program) {
+  program = {};
+  const size_t colon = text.find(':');
+  if (!text.starts_with("inputs ") || colon == text.npos) return false;
+  const std::string head(text.substr(0, colon)), rest(text.substr(colon + 1));
+  program.inputs = std::stoull(head.substr(7), nullptr, 16);
+  program.gradients = head.find(" gradients") != head.npos;
+  program.smooth = head.find(" smooth") != head.npos;
+  program.large = head.find(" large") != head.npos;
+  std::istringstream words(rest);
+  for (std::string word; words >> word;) program.instructions.push_back(std::stoull(word, nullptr, 16));
+  return true;
+}
+
+namespace {
+
+Program drawn(uint64_t seed, Draw& draw) {
   Program program{seed, {}, draw.chance(0.4)};
   const int64_t n = draw.integer(1, draw.chance(0.1) ? 80 : 16);
   for (int64_t i = 0; i < n; ++i)
     program.instructions.push_back(static_cast<uint64_t>(draw.word()) << 16 | static_cast<uint64_t>(i));
+  return program;
+}
+
+}  // namespace
+
+Program random_program(uint64_t seed) {
+  Draw draw(seed * 2654435761U + 17);
+  return drawn(seed, draw);
+}
+
+Program smooth_program(uint64_t seed) {
+  Draw draw(seed * 2654435761U + 18);
+  Program program = drawn(seed, draw);
+  program.gradients = program.smooth = true;
+  return program;
+}
+
+Program large_program(uint64_t seed) {
+  Draw draw(seed * 2654435761U + 19);
+  Program program = drawn(seed, draw);
+  program.large = true;
   return program;
 }
 
@@ -193,7 +262,12 @@ std::vector<Tensor> inputs_of(const Program& program) {
     Shape shape = draw.shape(0, 4, 5);
     if (draw.chance(0.2)) shape = {draw.among<int64_t>({15, 16, 17, 63, 64, 65, 1000, 1025})};
     if (draw.chance(0.1)) shape = {draw.among<int64_t>({1, 3, 33}), draw.among<int64_t>({31, 32, 130})};
-    inputs.push_back(draw.tensor(draw.chance(0.7) ? f32 : draw.dtype(), shape));
+    if (program.large) shape = {draw.among<int64_t>({1, 33, 513}), draw.among<int64_t>({63, 128, 1031})};
+    const DType dtype = draw.chance(0.7) ? f32 : draw.dtype();
+    if (program.smooth)
+      inputs.push_back(random::uniform(random::state(draw.word()), shape, -2, 2, f64).second);
+    else
+      inputs.push_back(draw.tensor(dtype, shape));
   }
   return inputs;
 }
@@ -212,6 +286,8 @@ std::vector<Tensor> run(const Program& program, const std::vector<Tensor>& input
   Pool pool;
   for (const Tensor& input : inputs) pool.push_back(identity(input));
   const Pool sources = pool;
+  const DType wide = program.smooth ? f64 : f32;
+  const int64_t largest = program.large ? 600'000 : 5000;
   if (program.gradients) {
     tape.emplace();
     for (const Tensor& source : sources) {
@@ -221,27 +297,69 @@ std::vector<Tensor> run(const Program& program, const std::vector<Tensor>& input
   for (const uint64_t seed : program.instructions) {
     Draw draw(seed);
     const double kind = draw.unit();
-    Tensor made = kind < 0.25   ? unary(draw, pool)
-                  : kind < 0.5  ? binary(draw, pool)
-                  : kind < 0.58 ? choose(draw, pool)
-                  : kind < 0.68 ? reduce(draw, pool)
-                  : kind < 0.85 ? move(draw, pool)
-                  : kind < 0.94 ? network(draw, pool)
-                                : state(draw, pool, variables);
-    if (made.size() <= 5000) pool.push_back(made);
+    Tensor made = program.smooth && kind < 0.5 ? smooth(draw, pool)
+                  : kind < 0.25                ? unary(draw, pool)
+                  : kind < 0.5                 ? binary(draw, pool)
+                  : kind < 0.58                ? choose(draw, pool)
+                  : kind < 0.68                ? reduce(draw, pool)
+                  : kind < 0.85                ? move(draw, pool)
+                  : kind < 0.91                ? network(draw, pool)
+                  : kind < 0.955               ? controlled(draw, pool, program)
+                  : program.smooth             ? pick(draw, pool)
+                                               : state(draw, pool, variables);
+    if (made.size() <= largest && !(program.smooth && made.dtype() != f64)) pool.push_back(made);
   }
   std::vector<Tensor> results;
-  Tensor total = full({}, 0.0, f32);
+  Tensor total = full({}, 0.0, wide);
   for (size_t i = sources.size(); i < pool.size(); ++i) {
     const bool last = i + 1 == pool.size();
-    if (last || program.instructions[i - sources.size()] % 3 == 0) results.push_back(pool[i]);
-    if (tape && is_floating(pool[i].dtype()) && (last || i % 4 == 0)) total = total + cast(sum(pool[i]), f32);
+    if (!program.smooth && (last || program.instructions[i - sources.size()] % 3 == 0)) results.push_back(pool[i]);
+    if ((tape || program.smooth) && is_floating(pool[i].dtype()) && (last || i % 4 == 0))
+      total = total + cast(sum(pool[i]), wide);
   }
+  if (program.smooth) results.push_back(total);
   if (tape) {
-    for (const Tensor& g : tape->gradient(total, std::span<const Tensor>(sources)))
-      results.push_back(g.defined() ? g : full({}, 0.0, f32));
+    const std::vector<Tensor> gradients = tape->gradient(total, std::span<const Tensor>(sources));
+    for (size_t i = 0; i < sources.size(); ++i)
+      results.push_back(gradients[i].defined() ? gradients[i]
+                                               : zeros_like(sources[i]));  // a branch not taken gives none
   }
   return results;
+}
+
+uint64_t hash_of_results(std::span<const Tensor> results) {
+  uint64_t hash = 0;
+  for (const Tensor& result : results) {
+    const Tensor dense = result.dense();
+    hash = hash_combine(hash, hash_of(to_string(dense.type())));
+    visit_dtype(dense.dtype(), [&]<class T>(T) {
+      for (int64_t i = 0; i < dense.size(); ++i) {
+        const T value = static_cast<const T*>(dense.raw())[i];
+        bool nan = false;
+        if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+          nan = std::isnan(to_float(value));
+        else if constexpr (std::is_floating_point_v<T>)
+          nan = std::isnan(value);
+        uint64_t bits = 0;
+        std::memcpy(&bits, &value, sizeof value);
+        hash = hash_combine(hash, nan ? ~uint64_t{0} : bits);
+      }
+    });
+  }
+  return hash;
+}
+
+uint64_t hash_of_run(const Program& program) {
+  const std::vector<Tensor> inputs = inputs_of(program);
+  const std::vector<Variable> variables = variables_of(program);
+  const auto f = function([&](const std::vector<Tensor>& xs) { return run(program, xs, variables); });
+  try {
+    std::vector<Tensor> results = f(inputs);
+    for (const Variable& variable : variables) results.push_back(variable.value());
+    return hash_of_results(results);
+  } catch (const Error&) {
+    return 0;
+  }
 }
 
 Program minimise(Program program, const std::function<bool(const Program&)>& fails) {

@@ -146,12 +146,16 @@ bool overwritten(const KernelCall& call, const Program& program, size_t operand)
 class Walk {
  public:
   Walk(const KernelCall& call, const Program& program)
-      : call_(call), program_(program), spreaders_(call.inputs.size()), block_of_(call.inputs.size(), -1) {
+      : call_(call),
+        program_(program),
+        spreaders_(static_cast<int64_t>(call.inputs.size())),
+        block_of_(call.inputs.size(), -1) {
+    std::uninitialized_value_construct_n(spreaders_.data(), call.inputs.size());
     size_t blocks = program.scratch_blocks;
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       const bool dense = call.inputs[i].layout().dense;
       if (dense && !overwritten(call, program, i)) continue;
-      if (!dense) spreaders_[i].emplace(call.inputs[i], size_of(call.inputs[i].dtype()));
+      if (!dense) spreaders_[static_cast<int64_t>(i)].emplace(call.inputs[i], size_of(call.inputs[i].dtype()));
       block_of_[i] = static_cast<int>(blocks++);
     }
     scratch_.emplace(static_cast<int64_t>(blocks) * program.block);
@@ -177,7 +181,8 @@ class Walk {
     if (place.kind == Place::Scratch) return block(place.index);
     const size_t offset = static_cast<size_t>(begin) * place.item;
     if (place.kind == Place::Result) return call_.outputs[index].mutable_bytes() + offset;
-    if (spreaders_[index]) return const_cast<std::byte*>(spreaders_[index]->block(block(block_of_[index]), begin, n));
+    if (std::optional<Spreader>& spreader = spreaders_[place.index])
+      return const_cast<std::byte*>(spreader->block(block(block_of_[index]), begin, n));
     std::byte* const elements = call_.inputs[index].mutable_bytes() + offset;
     if (block_of_[index] < 0) return elements;
     return std::memcpy(block(block_of_[index]), elements, static_cast<size_t>(n) * place.item);
@@ -185,7 +190,8 @@ class Walk {
 
   const KernelCall& call_;
   const Program& program_;
-  SmallVector<std::optional<Spreader>, 8> spreaders_;
+  static_assert(std::is_trivially_destructible_v<Spreader>);
+  Scratch<std::optional<Spreader>> spreaders_;
   SmallVector<int, 32> block_of_;  // scratch of an operand that is copied; -1: none
   SmallVector<void*, 96> pointers_;
   std::optional<Scratch<uint64_t>> scratch_;

@@ -43,28 +43,37 @@ void run_pool(const KernelCall& call) {
       [&](int64_t begin, int64_t end) { (kernels().nn.*kRows)(s, x, x_end, y, y + end * row, begin, end); }, 1);
 }
 
+const char* refuses_overlap(const KernelQuery& query) {
+  if (const char* why = refuses(query)) return why;
+  const PoolAttrs& a = query.attrs.as<PoolAttrs>();
+  for (size_t i = 0; i < a.window.size(); ++i) {
+    if (a.window[i] > a.strides[i]) return "windows overlap";
+  }
+  return nullptr;
+}
+
+template <bool kApart>
 void run_max_pool_grad(const KernelCall& call) {
   const PoolShape s = pool_shape(call.attrs.as<PoolAttrs>(), call.in_shape(0), call.in_shape(1));
   const float *x = call.in<float>(0), *ct = call.in<float>(1);
   float* dx = call.out<float>();
   const int64_t samples = call.in_shape(0)[0].number(), in = s.h * s.w * s.c, out = s.oh * s.ow * s.c;
   if (in == 0) return;
-  // Rows of windows that do not overlap can be split too; the elements between and below them belong to nobody and are
-  // zeroed first.
-  const bool apart = s.kh <= s.sh;
-  const int64_t rows = apart ? s.oh : 1;
-  const auto first_row = [&](int64_t i) { return i == 0 ? 0 : i == s.oh ? s.h : std::min(s.h, i * s.sh - s.top); };
+  if (out == 0) return static_cast<void>(std::fill_n(dx, samples * in, 0.0F));
+  // Rows of windows that do not overlap can be split too.
+  const int64_t rows = kApart ? s.oh : 1;
   parallel_for(
       samples * rows, grain(in / rows),
       [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const int64_t sample = i / rows, row = i % rows;
-          float* image = dx + sample * in;
-          if (apart)
-            std::fill(image + first_row(row) * s.w * s.c, image + first_row(row + 1) * s.w * s.c, 0.0F);
-          else
-            std::fill_n(image, in, 0.0F);
-          kernels().nn.max_pool_grad(s, x + sample * in, ct + sample * out, image, row, apart ? row + 1 : s.oh);
+          const float *image = x + sample * in, *slopes = ct + sample * out;
+          if (kApart) {
+            kernels().nn.max_pool_grad_apart(s, image, slopes, dx + sample * in, row, row + 1);
+          } else {
+            std::fill_n(dx + sample * in, in, 0.0F);
+            kernels().nn.max_pool_grad(s, image, slopes, dx + sample * in, 0, s.oh);
+          }
         }
       },
       1);
@@ -95,7 +104,11 @@ void install_cpu_pooling() {
   add_kernels(ops::avg_pool,
               {{.name = "cpu.avg_pool", .refuses = refuses, .run = run_fused<run_pool<&math::NnKernels::avg_pool>>}});
   add_kernels(ops::max_pool_grad,
-              {{.name = "cpu.max_pool_grad", .refuses = refuses, .run = run_fused<run_max_pool_grad>}});
+              {{.name = "cpu.max_pool_grad.apart",
+                .refuses = refuses_overlap,
+                .run = run_fused<run_max_pool_grad<true>>,
+                .in_place = true},
+               {.name = "cpu.max_pool_grad", .refuses = refuses, .run = run_fused<run_max_pool_grad<false>>}});
   add_kernels(ops::avg_pool_grad,
               {{.name = "cpu.avg_pool_grad", .refuses = refuses_avg_grad, .run = run_fused<run_avg_pool_grad>}});
 }

@@ -81,15 +81,39 @@ struct Before {
   }
 };
 
+// As std::stable_sort, which takes its buffer from the heap; `spare` has room for as many.
+template <class E, class Less>
+void sort_stably(E* items, E* spare, int64_t n, const Less& less) {
+  constexpr int64_t kRun = 16;
+  for (int64_t begin = 0; begin < n; begin += kRun) {
+    const int64_t end = std::min(n, begin + kRun);
+    for (int64_t i = begin + 1; i < end; ++i) {
+      const E item = items[i];
+      int64_t at = i;
+      for (; at > begin && less(item, items[at - 1]); --at) items[at] = items[at - 1];
+      items[at] = item;
+    }
+  }
+  E *from = items, *to = spare;
+  for (int64_t width = kRun; width < n; width *= 2) {
+    for (int64_t begin = 0; begin < n; begin += 2 * width) {
+      const int64_t middle = std::min(n, begin + width), end = std::min(n, begin + 2 * width);
+      std::merge(from + begin, from + middle, from + middle, from + end, to + begin, less);
+    }
+    std::swap(from, to);
+  }
+  if (from != items) std::copy(from, from + n, items);
+}
+
 // The key alone.
 template <class T>
 void sort_keys(const KernelCall& call, const Lanes& lanes, bool descending, int64_t begin, int64_t end) {
   using C = ComputeOf<T>;
-  const Scratch<C> keys(lanes.n);
+  const Scratch<C> keys(lanes.n), spare(lanes.n);
   for (int64_t lane = begin; lane < end; ++lane) {
     const int64_t base = lane / lanes.inner * lanes.n * lanes.inner + lane % lanes.inner;
     for (int64_t i = 0; i < lanes.n; ++i) keys.begin()[i] = widen(call.in<T>(0)[base + i * lanes.inner]);
-    std::stable_sort(keys.begin(), keys.begin() + lanes.n, Before<C>{descending});
+    sort_stably(keys.begin(), spare.begin(), lanes.n, Before<C>{descending});
     for (int64_t i = 0; i < lanes.n; ++i) call.out<T>()[base + i * lanes.inner] = narrow<T>(keys.begin()[i]);
   }
 }
@@ -101,13 +125,13 @@ void sort_all(const KernelCall& call, const Lanes& lanes, bool descending, int64
     C key;
     uint32_t place;
   };
-  const Scratch<Entry> entries(lanes.n);
+  const Scratch<Entry> entries(lanes.n), spare(lanes.n);
   for (int64_t lane = begin; lane < end; ++lane) {
     const int64_t base = lane / lanes.inner * lanes.n * lanes.inner + lane % lanes.inner;
     for (int64_t i = 0; i < lanes.n; ++i)
       entries.begin()[i] = {widen(call.in<T>(0)[base + i * lanes.inner]), static_cast<uint32_t>(i)};
-    std::stable_sort(entries.begin(), entries.begin() + lanes.n,
-                     [before = Before<C>{descending}](const Entry& a, const Entry& b) { return before(a.key, b.key); });
+    sort_stably(entries.begin(), spare.begin(), lanes.n,
+                [before = Before<C>{descending}](const Entry& a, const Entry& b) { return before(a.key, b.key); });
     for (size_t k = 0; k < call.inputs.size(); ++k) {
       const size_t item = size_of(call.inputs[k].dtype());
       const auto* from = call.in<std::byte>(static_cast<int>(k));

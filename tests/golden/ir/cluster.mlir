@@ -1,0 +1,114 @@
+// Elementwise calls of one shape that feed each other are one kernel.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0 = {{.*}}hone.fusion{{.*}}%arg0
+// CHECK-NEXT: return %0
+func.func @main(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = stablehlo.multiply %arg0, %arg1 : tensor<64xf32>
+  %1 = stablehlo.add %0, %arg1 : tensor<64xf32>
+  %2 = stablehlo.tanh %1 : tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+// -----
+// One call alone stays as it is.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0 = stablehlo.tanh %arg0
+// CHECK-NEXT: return %0
+func.func @main(%arg0: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<64xf32>
+  return %0 : tensor<64xf32>
+}
+// -----
+// A value that is read outside is a result of the kernel beside the last one.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0:2 = {{.*}}hone.fusion
+// CHECK-NEXT: return %0#0, %0#1
+func.func @main(%arg0: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = stablehlo.negate %arg0 : tensor<64xf32>
+  %1 = stablehlo.tanh %0 : tensor<64xf32>
+  return %0, %1 : tensor<64xf32>, tensor<64xf32>
+}
+// -----
+// A reduction between two kernels parts them: the second depends on all elements of the first.
+// RUN: cluster
+// CHECK: %0 = {{.*}}hone.fusion
+// CHECK: stablehlo.reduce(%0
+// CHECK: hone.fusion
+// CHECK-NEXT: return
+func.func @main(%arg0: tensor<64xf32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.negate %arg0 : tensor<64xf32>
+  %1 = stablehlo.exponential %0 : tensor<64xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<f32>) -> tensor<64xf32>
+  %4 = stablehlo.divide %1, %3 : tensor<64xf32>
+  %5 = stablehlo.negate %4 : tensor<64xf32>
+  return %5 : tensor<64xf32>
+}
+// -----
+// Calls of another shape do not join, though they are read by ones that do.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0 = stablehlo.tanh %arg1 : tensor<4xf32>
+// CHECK-NEXT: %1 = stablehlo.broadcast_in_dim %0
+// CHECK-NEXT: %2 = {{.*}}hone.fusion{{.*}}%arg0{{.*}}%1
+// CHECK-NEXT: return %2
+func.func @main(%arg0: tensor<16x4xf32>, %arg1: tensor<4xf32>) -> tensor<16x4xf32> {
+  %0 = stablehlo.tanh %arg1 : tensor<4xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<4xf32>) -> tensor<16x4xf32>
+  %2 = stablehlo.add %arg0, %1 : tensor<16x4xf32>
+  %3 = stablehlo.negate %2 : tensor<16x4xf32>
+  return %3 : tensor<16x4xf32>
+}
+// -----
+// Two chains that meet become one kernel.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0 = {{.*}}hone.fusion{{.*}}%arg0, %arg1
+// CHECK-NEXT: return %0
+func.func @main(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<64xf32>
+  %1 = stablehlo.negate %arg1 : tensor<64xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+// -----
+// Changes of type, masks and choices join.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0 = {{.*}}hone.fusion
+// CHECK-NEXT: return %0
+func.func @main(%arg0: tensor<64xf32>, %arg1: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = stablehlo.compare GT, %arg0, %arg1 : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xi1>
+  %1 = stablehlo.select %0, %arg0, %arg1 : tensor<64xi1>, tensor<64xf32>
+  %2 = stablehlo.convert %1 : (tensor<64xf32>) -> tensor<64xbf16>
+  %3 = stablehlo.convert %2 : (tensor<64xbf16>) -> tensor<64xf32>
+  return %3 : tensor<64xf32>
+}
+// -----
+// No kernel over no elements.
+// RUN: cluster
+// CHECK-NOT: fusion
+// CHECK: stablehlo.negate
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NOT: fusion
+func.func @main(%arg0: tensor<0x4xf32>) -> tensor<0x4xf32> {
+  %0 = stablehlo.negate %arg0 : tensor<0x4xf32>
+  %1 = stablehlo.tanh %0 : tensor<0x4xf32>
+  return %1 : tensor<0x4xf32>
+}
+// -----
+// A way out of a kernel and back would never end: what a call outside has read is closed.
+// RUN: cluster
+// CHECK: %0 = stablehlo.tanh %arg0
+// CHECK: stablehlo.reverse %0
+// CHECK-NEXT: stablehlo.add %0
+// CHECK-NEXT: return
+func.func @main(%arg0: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<64xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<64xf32>
+  %2 = stablehlo.add %0, %1 : tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
