@@ -27,8 +27,7 @@ TEST(Plan, PartsOfARepeatedElementAreNotCopied) {
                                      const SliceAttrs one{{row, 0, 0}, {row + 1, 4, 4}, {1, 1, 1}};
                                      const ValueId part = domain::call(b, ops::reshape, ShapeAttrs{{4, 4}},
                                                                        {domain::call(b, ops::slice, one, {all})});
-                                     sum = domain::call(b, ops::dot_general,
-                                                        DotAttrs{{}, {}, {1}, {0}}, {part, sum});
+                                     sum = domain::call(b, ops::dot_general, DotAttrs{{}, {}, {1}, {0}}, {part, sum});
                                    }
                                    return sum;
                                  })),
@@ -42,7 +41,8 @@ TEST(Plan, AStridedValueIsCopiedOnceForAllItsViews) {
                                        domain::call(b, ops::broadcast_in_dim, BroadcastAttrs{{6, 4}, {1}}, {in[0]});
                                    ValueId sum = domain::call(b, ops::reshape, ShapeAttrs{{2, 12}}, {all});
                                    const ValueId flat = domain::call(b, ops::reshape, ShapeAttrs{{24}}, {all});
-                                   sum = domain::call(b, ops::reshape, ShapeAttrs{{24}}, {domain::call(b, ops::tanh, {}, {sum})});
+                                   sum = domain::call(b, ops::reshape, ShapeAttrs{{24}},
+                                                      {domain::call(b, ops::tanh, {}, {sum})});
                                    return domain::call(b, ops::add, {}, {sum, flat});
                                  })),
             1);

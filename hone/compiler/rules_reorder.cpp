@@ -149,9 +149,8 @@ std::vector<ir::Graph> transpose_domain() {
         };
         for (const Call& c : calls()) {
           if (c.operands == 1) {
-            graphs.push_back(d::graph({x}, [&](ir::Builder& b, auto in) {
-              return back(b, d::call(b, *c.op, c.attrs, {turn(b, in[0])}));
-            }));
+            graphs.push_back(d::graph(
+                {x}, [&](ir::Builder& b, auto in) { return back(b, d::call(b, *c.op, c.attrs, {turn(b, in[0])})); }));
             continue;
           }
           graphs.push_back(d::graph({x, x}, [&](ir::Builder& b, auto in) {

@@ -61,7 +61,8 @@ int64_t calls_of_ten_steps(const F& f, int64_t rows) {
 
 TEST(ControlCost, AScanRunsTheKernelsOfTheLoopWrittenOut) {
   const auto scanned = [](const Tensor& x, const Tensor& w) {
-    return sum(scan([&](Tensor h, Tensor v) { return std::pair{cell(h, v, w), std::tuple<>()}; }, zeros({2, 8}), x).first);
+    return sum(
+        scan([&](Tensor h, Tensor v) { return std::pair{cell(h, v, w), std::tuple<>()}; }, zeros({2, 8}), x).first);
   };
   const auto unrolled = [](const Tensor& x, const Tensor& w) {
     Tensor h = zeros({2, 8});
@@ -104,9 +105,8 @@ TEST(ControlCost, StepsOfLoopsAllocateNothing) {
   };
   EXPECT_EQ(counted(10), counted(10000));
   const auto tiny = [](int64_t rows) {  // a carry of 3 x 3
-    const auto f = function([&](Tensor m) {
-      return fori_loop(0, rows, [](Tensor, Tensor c) { return matmul(c, c) * 0.5 + 0.1; }, m);
-    });
+    const auto f = function(
+        [&](Tensor m) { return fori_loop(0, rows, [](Tensor, Tensor c) { return matmul(c, c) * 0.5 + 0.1; }, m); });
     const Tensor m = wave({3, 3}, f64);
     return allocations_of([&] { f(m); });
   };
