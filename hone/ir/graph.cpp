@@ -118,13 +118,16 @@ Graph merged(const Graph& graph) { return detached(graph, graph.context(), true)
 
 AttrRef Context::intern(AttrRef attrs) {
   if (!attrs.type()) return {};
+  Attrs own;  // numbers its values anew, so it is what equal regions are found by
+  const bool regions = has_regions(attrs);
+  if (regions) own = detached(attrs, *this), attrs = AttrRef(own);
   const uint64_t hash = hone::hash(attrs);
   const auto [first, last] = tables_->attr_index.equal_range(hash);
   for (auto at = first; at != last; ++at) {
     if (equal(at->second, attrs)) return at->second;
   }
-  const AttrRef kept = has_regions(attrs) ? AttrRef(tables_->attrs.emplace_back(detached(attrs, *this)))
-                                          : AttrRef(tables_->attrs.emplace_back(attrs));
+  const AttrRef kept =
+      regions ? AttrRef(tables_->attrs.emplace_back(std::move(own))) : AttrRef(tables_->attrs.emplace_back(attrs));
   tables_->attr_index.emplace(hash, kept);
   return kept;
 }

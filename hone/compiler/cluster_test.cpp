@@ -1,0 +1,34 @@
+// Clusters as calls of a graph.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "hone/compiler/passes.h"
+#include "hone/ops/attrs.h"
+#include "hone/ops/table.h"
+
+namespace hone::compiler {
+namespace {
+
+// A long program repeats itself; looking for equal regions must not take longer with each cluster.
+TEST(Cluster, EqualClustersAreKeptOnce) {
+  ir::Builder builder(std::make_shared<ir::Context>());
+  const TensorType type{f32, {4096}};
+  const ir::ValueId y = builder.add_input(type, {});
+  ir::ValueId x = builder.add_input(type, {});
+  for (int i = 0; i < 64 * 20; ++i)
+    x = i % 2 == 0 ? builder.add_one(ops::tanh, {}, std::array{x}, 0) : builder.add_one(ops::add, {}, std::array{x, y}, 0);
+  const ir::Graph clustered = cluster(builder.finish({x}));
+  std::set<const void*> bodies;
+  int clusters = 0;
+  for (const ir::Node& node : clustered.nodes()) {
+    if (node.op != &ops::fusion) continue;
+    ++clusters;
+    bodies.insert(node.attrs.data());
+  }
+  EXPECT_EQ(clusters, 20);
+  EXPECT_EQ(bodies.size(), 1U);
+}
+
+}  // namespace
+}  // namespace hone::compiler
