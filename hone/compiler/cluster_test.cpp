@@ -6,18 +6,21 @@
 #include "hone/compiler/passes.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
+#include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
 namespace {
 
 // A long program repeats itself; looking for equal regions must not take longer with each cluster.
 TEST(Cluster, EqualClustersAreKeptOnce) {
+  ensure_defaults();
   ir::Builder builder(std::make_shared<ir::Context>());
   const TensorType type{f32, {4096}};
   const ir::ValueId y = builder.add_input(type, {});
   ir::ValueId x = builder.add_input(type, {});
   for (int i = 0; i < 64 * 20; ++i)
-    x = i % 2 == 0 ? builder.add_one(ops::tanh, {}, std::array{x}, 0) : builder.add_one(ops::add, {}, std::array{x, y}, 0);
+    x = i % 2 == 0 ? builder.add_one(ops::tanh, {}, std::array{x}, 0)
+                   : builder.add_one(ops::add, {}, std::array{x, y}, 0);
   const ir::Graph clustered = cluster(builder.finish({x}));
   std::set<const void*> bodies;
   int clusters = 0;
