@@ -121,6 +121,7 @@ TEST(Fused, GivesTheSameBitsForEveryThreadCount) {
        Attrs(NormAttrs{2, 1e-3}),
        {channels, seven, seven, seven, random_tensor(channels.shape(), 10)}},
       {&ops::max_pool, Attrs(pool), {image}},
+      {&ops::max_pool, Attrs(pool), {random_tensor({2, 5, 400, 6}, 11)}},  // rows longer than a block of pixels
       {&ops::max_pool_grad, Attrs(pool), {image, grid}},
       {&ops::max_pool_grad, Attrs(apart), {image, grid_apart}},
       {&ops::avg_pool, Attrs(pool), {image}},
