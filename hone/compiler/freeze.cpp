@@ -343,7 +343,7 @@ ir::Graph freeze(const ir::Graph& graph, std::span<const Tensor> variables, Free
   const InterpreterScope now(nullptr);
   FreezeReport ignored;
   FreezeReport& r = report ? *report : ignored;
-  const ir::Graph start = remove_dead(simplify(remove_dead(with_values(graph, variables))));
+  const ir::Graph start = remove_dead(simplify(decompose(remove_dead(with_values(graph, variables)))));
   r = {.calls_before = static_cast<int64_t>(remove_dead(graph).nodes().size())};
   ir::Graph result = drop_unused_constants(remove_dead(Freezer(start, r).run()));
   r.calls_after = static_cast<int64_t>(result.nodes().size());

@@ -234,6 +234,21 @@ TEST(Freeze, KnowsEachActivation) {
   }
 }
 
+TEST(Freeze, ASeparableConvolutionIsTwoCallsWithItsNormInside) {
+  for (const bool symbolic : {false, true}) {
+    const Program program = record(
+        {f32, {2, 6, 6, 8}}, {{3, 3, 8, 1}, {1, 1, 8, 5}, {5}, {5}, {5}, {5}},
+        [](const Tensor& x, auto v) { return relu(norm(separable_conv2d(x, v[0], v[1], kSame), v.subspan(2))); },
+        symbolic);
+    FreezeReport report;
+    const ir::Graph frozen = freeze(program.graph, program.variables, &report);
+    EXPECT_EQ(frozen.nodes().size(), 2U);
+    EXPECT_EQ(report.frozen_convolutions, 2);
+    EXPECT_EQ(report.folded_scales, 1);
+    EXPECT_EQ(report.fused_activations, 1);
+  }
+}
+
 TEST(Freeze, ServesAnyBatch) {
   const Program program = record(
       {f32, {3, 6, 6, 8}}, with_norm({{3, 3, 8, 8}}),

@@ -60,6 +60,7 @@ struct Plan {
 Tensor placeholder(const TensorType& type);
 
 /// Who answers a call on dense operands: a kernel, or a view or the host (null); or nobody, and it must be decomposed.
+/// Where extents are symbols, whether anybody might.
 struct Service {
   bool served = false;
   const Kernel* kernel = nullptr;
