@@ -214,7 +214,10 @@ class Recomputer {
     if (n == kNone) return false;
     const ir::Node& node = nodes_[n];
     if (!view(node) && node.op != &ops::constant) {
-      if (!repeatable(node) || --budget.calls < 0 || (budget.flops -= price(node)) < 0) return false;
+      if (!repeatable(node)) return false;
+      --budget.calls;
+      budget.flops -= price(node);
+      if (budget.calls < 0 || budget.flops < 0) return false;
     }
     for (const ir::ValueId operand : graph_.operands(node)) {
       const ir::ValueId root = root_[operand];
