@@ -33,7 +33,7 @@ std::string bits_differ(const Tensor& a, const Tensor& b) {
     using T = decltype(kind);
     const auto *x = static_cast<const T*>(a.raw()), *y = static_cast<const T*>(b.raw());
     for (int64_t i = 0; i < a.size(); ++i) {
-      if (std::memcmp(x + i, y + i, sizeof(T)) == 0) continue;
+      if (std::ranges::equal(std::as_bytes(std::span(x + i, 1)), std::as_bytes(std::span(y + i, 1)))) continue;
       const auto is_nan = [](T v) {
         if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
           return std::isnan(to_float(v));
