@@ -377,8 +377,9 @@ void lay_out(Plan& plan) {
 Service service_of(const ir::Graph& graph, const ir::Node& node) {
   if (node.op->op_class == OpClass::Effect) return {true, nullptr};
   const auto is_static = [&](ir::ValueId value) { return graph.type(value).shape.is_static(); };
-  if (!std::ranges::all_of(graph.operands(node), is_static) || !is_static(node.first_result))
-    return {node.op->view || !kernels(*node.op).empty(), nullptr};
+  bool all_static = std::ranges::all_of(graph.operands(node), is_static);
+  for (uint32_t i = 0; i < node.results; ++i) all_static &= is_static(node.first_result + i);
+  if (!all_static) return {node.op->view || !kernels(*node.op).empty(), nullptr};
   SmallVector<Tensor, 8> inputs, results(node.results);
   for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(placeholder(graph.type(operand)));
   SmallVector<TensorType, 4> types;

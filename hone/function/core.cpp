@@ -245,8 +245,10 @@ std::string Core::explain() const {
     }
     double elements = 0;
     for (const ir::Node& node : graph.nodes()) {
-      const Shape& shape = graph.type(node.first_result).shape;
-      elements += shape.is_static() ? static_cast<double>(shape.count()) : 1e9;
+      for (uint32_t i = 0; i < node.results; ++i) {
+        const Shape& shape = graph.type(node.first_result + i).shape;
+        elements += shape.is_static() ? static_cast<double>(shape.count()) : 1e9;
+      }
     }
     constexpr double kCheap = 512;  // elements in all: less than a microsecond of work
     if (graph.nodes().size() <= 2 && elements <= kCheap)

@@ -230,10 +230,11 @@ std::vector<ir::ValueId> residuals(const ir::Graph& program, const std::vector<b
   } catch (const Error&) {
     // A call has no gradient, which is an error only where one is asked for: what the rules may read.
     for (const ir::Node& node : program.nodes()) {
-      for (uint32_t i = 0; i < node.operands && flows[node.first_result]; ++i) {
+      if (node.results == 0 || !flows[node.first_result]) continue;
+      for (uint32_t i = 0; i < node.operands; ++i) {
         if (node.op->reads.input(i)) choice.keep(program.operands(node)[i]);
       }
-      for (uint32_t i = 0; i < node.results && flows[node.first_result]; ++i) {
+      for (uint32_t i = 0; i < node.results; ++i) {
         if (node.op->reads.output(i)) choice.keep(node.first_result + i);
       }
     }
