@@ -26,6 +26,11 @@ ir::Graph decompose(const ir::Graph& graph);
 ///   %1:3 = batch_norm_training(%x, %s, %o)   =>   %1, %2 = batch_moments %x; %3 = subtract %x, %1; ...
 ir::Graph expand_norm(const ir::Graph& graph);
 
+/// Transposes a matrix once for several products that would each do it (Kernel::transposes).
+///   %1 = dot_general %a, %w, contract [1] x [1]; %2 = dot_general %b, %w, contract [1] x [1]
+///   =>   %1 = transpose %w; %2 = dot_general %a, %1, contract [1] x [0]; ...
+ir::Graph share_transposes(const ir::Graph& graph);
+
 /// Computes large results a second time where they would only be kept: across the point where most memory is alive, if
 /// what they are computed from is alive there anyway. What is bound by memory is free; beyond it, 2 % more operations
 /// are spent while more than 0.6 of the first peak is alive.

@@ -119,6 +119,7 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory) {
   p.step("decompose", decompose);
   p.step("simplify", simplify);  // what decompositions bring
   p.step("remove_dead", remove_dead);
+  p.step("share_transposes", share_transposes);
   p.step("recompute", [&](const ir::Graph& g) { return recompute(g, save_memory); });
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
   p.step("schedule", schedule);

@@ -53,6 +53,8 @@ struct Kernel {
   /// The operand whose memory output 0 may take, if it lies in no other operand's (-1: none): a sum that a library
   /// adds to. For plans; a kernel copies it where it lies elsewhere.
   int accumulates = -1;
+  /// The matrix that `run` transposes before it multiplies (-1: none); a pass does it once for all calls that read it.
+  int transposes = -1;
 };
 
 /// The ordered kernels of an op, reference last; empty for ops that only decompose or view.

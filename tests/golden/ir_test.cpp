@@ -35,6 +35,7 @@ const std::map<std::string, Named, std::less<>>& passes() {
       {"simplify", {compiler::simplify}},
       {"expand_norm", {compiler::expand_norm}},
       {"decompose", {compiler::decompose}},
+      {"share_transposes", {compiler::share_transposes}},
       {"recompute", {[](const ir::Graph& g) { return recompute(g); }}},
       {"recompute_contractions", {[](const ir::Graph& g) { return recompute(g, true); }}},
       {"cluster", {[](const ir::Graph& g) { return cluster(g); }}},

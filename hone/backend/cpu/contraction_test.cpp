@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -275,6 +276,19 @@ TEST(Errors, SizesThatDoNotFitSayWhichAxes) {
   EXPECT_NE(message([] { tensordot(zeros({2, 5}), zeros({5, 6}), 3); }).find("exceeds the rank"), std::string::npos);
   EXPECT_NE(message([] { dot_general(zeros({2, 5}), zeros({5, 6}), {{}, {}, {1, 1}, {0, 1}}); }).find("listed twice"),
             std::string::npos);
+}
+
+TEST(Contraction, FewRowsTimesATransposedMatrixAreItsRowsMultipliedInOrder) {
+  for (const auto& [m, n, k] : {std::array{16, 64, 256}, {33, 130, 517}, {256, 65, 300}}) {
+    const Tensor a = numbers({m, k}), b = numbers({n, k}, 2);
+    const Tensor lying = dot_general(a, b, DotAttrs{{}, {}, {1}, {1}});
+    EXPECT_STREQ(last_kernel(), "onednn.matmul_transposed");
+    const Tensor plain = dot_general(a, transpose(b, {1, 0}), DotAttrs{{}, {}, {1}, {0}});
+    EXPECT_STREQ(last_kernel(), "onednn.matmul");
+    EXPECT_EQ(lying.to_vector<float>(), plain.to_vector<float>());
+  }
+  (void)dot_general(numbers({15, 256}), numbers({64, 256}), DotAttrs{{}, {}, {1}, {1}});
+  EXPECT_STREQ(last_kernel(), "onednn.matmul");
 }
 
 }  // namespace

@@ -2,13 +2,16 @@
 // primitive's bookkeeping, and strides say transposes.
 #include <algorithm>
 
+#include "hone/backend/cpu/box.h"
 #include "hone/backend/cpu/gemm_plan.h"
 #include "hone/backend/cpu/in_f32.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/onednn.h"
+#include "hone/backend/cpu/scratch.h"
 #include "hone/base/error.h"
 #include "hone/base/parallel.h"
 #include "hone/ops/table.h"
+#include "hone/ops/views.h"
 
 namespace hone {
 namespace {
@@ -20,6 +23,26 @@ const char* refuses(const KernelQuery& query) {
   const DType dtype = query.inputs[0].dtype();
   if (dtype != f32 && !is_half(dtype)) return "oneDNN multiplies floats of 16 and 32 bits";
   return query.inputs[0].size() == 0 || query.inputs[1].size() == 0 ? "an operand is empty" : nullptr;
+}
+
+// sgemm packs a transposed right operand anew for each few rows and barely shares the work between threads: 32 rows of
+// 512 terms run at 55 GFLOP/s of 236 on two threads, at 200 where the operand lies row by row. Copying it there first,
+// by own tiles, is the faster by up to 2x (docs/performance.md, "Transposed weights").
+bool pays(int64_t m, int64_t n, int64_t k) { return m >= 16 && m <= 256 && n >= 64 && k >= 256; }
+
+// One matrix on the right, terms next to each other in memory: a gradient's product with transposed weights.
+const char* refuses_to_transpose(const KernelQuery& query) {
+  const char* const kNo = "the right operand is no transposed matrix of a size that is worth a copy";
+  const Tensor& b = query.inputs[1];
+  if (const char* why = refuses(query)) return why;
+  if (query.inputs[0].dtype() != f32 || b.rank() != 2) return kNo;
+  const Ints& contract = query.attrs.as<DotAttrs>().rhs_contract;
+  if (contract.size() != 1) return kNo;
+  const auto term = static_cast<size_t>(contract[0]);
+  const Ints strides = strides_of(b);
+  const int64_t k = b.shape()[term].number(), n = b.shape()[1 - term].number();
+  if (strides[term] != 1 || strides[1 - term] < k) return kNo;
+  return pays(query.outputs[0].shape.count() / n, n, k) ? nullptr : kNo;
 }
 
 struct Matrices {
@@ -75,13 +98,11 @@ void multiply_one(const GemmPlan& p, const Matrices& x) {
   }
 }
 
-void run(const KernelCall& call) {
-  if (is_half(call.dtype())) return run_in_f32(call, run);
-  const Gemm gemm = plan_gemm(call, true);
-  const GemmPlan& p = gemm.plan;
-  const auto floats = [](const Tensor& x) { return static_cast<float*>(static_cast<void*>(x.mutable_bytes())); };
+float* floats(const Tensor& x) { return static_cast<float*>(static_cast<void*>(x.mutable_bytes())); }
+
+void multiply_all(const KernelCall& call, const GemmPlan& p, const float* a, const float* b) {
   const Tensor bias = call.inputs.size() == 3 ? call.inputs[2].dense() : Tensor();
-  const Matrices base{floats(gemm.a), floats(gemm.b), bias.defined() ? floats(bias) : nullptr, floats(call.outputs[0])};
+  const Matrices base{a, b, bias.defined() ? floats(bias) : nullptr, floats(call.outputs[0])};
   const auto product = [&](int64_t i) {
     const GemmPlan::Offsets at = p.at(i);
     return Matrices{base.a + at.a, base.b + at.b, base.bias, base.c + at.c};
@@ -100,13 +121,35 @@ void run(const KernelCall& call) {
       1);
 }
 
+void run(const KernelCall& call) {
+  if (is_half(call.dtype())) return run_in_f32(call, run);
+  const Gemm gemm = plan_gemm(call, true);
+  multiply_all(call, gemm.plan, floats(gemm.a), floats(gemm.b));
+}
+
+void run_transposed(const KernelCall& call) {
+  Gemm gemm = plan_gemm(call, true);
+  GemmPlan& p = gemm.plan;
+  const Scratch<float> rows(p.k * p.n);
+  copy_box(static_cast<std::byte*>(static_cast<void*>(rows.data())), gemm.b.mutable_bytes(),
+           {{p.k, p.n}, {p.n, 1}, {p.b_k, p.b_column}}, sizeof(float));
+  p.b_k = p.n, p.b_column = 1;
+  multiply_all(call, p, floats(gemm.a), rows.data());
+}
+
 }  // namespace
 
 void onednn::matmul(const KernelCall& call) { run(call); }
 
 void install_onednn_contraction() {
   add_kernels(ops::dot_general,
-              {{.name = "onednn.matmul", .refuses = refuses, .run = run, .reads_strides = true, .library = true}});
+              {{.name = "onednn.matmul_transposed",
+                .refuses = refuses_to_transpose,
+                .run = run_transposed,
+                .reads_strides = true,
+                .library = true,
+                .transposes = 1},
+               {.name = "onednn.matmul", .refuses = refuses, .run = run, .reads_strides = true, .library = true}});
   add_kernels(ops::dense,
               {{.name = "onednn.dense", .refuses = refuses, .run = run, .reads_strides = true, .library = true}});
 }
