@@ -1,5 +1,5 @@
-// What a call of Hone adds to the bare oneDNN call below it: products of two square f32 matrices, both measured in
-// turn.
+// What a call of Hone adds to the bare oneDNN call below it, both measured in turn: products of two square f32
+// matrices, and of few rows with a matrix that lies transposed (by_rows: the bare call where it does not).
 //   bare_library [--threads N] [--json]
 #include <hone/base/config.h>
 #include <hone/base/openmp.h>
@@ -7,7 +7,10 @@
 #include <hone/base/probe.h>
 #include <hone/hone.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -51,6 +54,15 @@ class BareMatmul {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
+// Rows of a times b, which lies as told.
+void bare_sgemm(char transposed, const Tensor& a, const Tensor& b, const Tensor& out) {
+  const auto floats = [](const Tensor& x) { return static_cast<float*>(static_cast<void*>(x.mutable_bytes())); };
+  dnnl::sgemm('N', transposed, a.dim(0), out.dim(1), a.dim(1), 1.0F, floats(a), a.dim(1), floats(b), b.dim(1), 0.0F,
+              floats(out), out.dim(1));
+}
+
+Tensor uniform(const Shape& shape) { return random::uniform(random::state(shape[0].number()), shape).second; }
+
 // Nanoseconds a call, over a batch of calls.
 template <class F>
 double time_of(int calls, F call) {
@@ -77,26 +89,39 @@ int main(int argc, char** argv) {
   set_threads(count);
   omp_set_num_threads(count);
   Config::Array results;
-  for (const int64_t n : {32, 64, 128, 256}) {
-    const Tensor a = random::uniform(random::state(1), {n, n}).second,
-                 b = random::uniform(random::state(2), {n, n}).second;
-    const Tensor out = Tensor::empty({f32, {n, n}});
-    BareMatmul bare(a, b, out);
-    const int calls = static_cast<int>(std::max<int64_t>(5, (int64_t{1} << 26) / (n * n * n)));
-    std::vector<double> library, hone;
+  const auto measure = [&](const std::string& name, double products, auto&& bare, auto&& by_rows, auto&& call) {
+    const int calls = std::max(5, static_cast<int>(0x1p26 / products));
+    std::vector<double> library, rows, hone;
     for (int round = 0; round < kRounds; ++round) {
-      library.push_back(time_of(calls, [&] { bare.run(); }));
-      hone.push_back(time_of(calls, [&] { (void)matmul(a, b); }));
+      library.push_back(time_of(calls, bare));
+      rows.push_back(time_of(calls, by_rows));
+      hone.push_back(time_of(calls, call));
     }
-    const double below = median(library), above = median(hone);
-    results.push_back(Config::Table{{"name", "matmul." + std::to_string(n)},
+    const double below = median(library), plain = median(rows), above = median(hone);
+    results.push_back(Config::Table{{"name", name},
                                     {"unit", "ns"},
                                     {"median", above},
                                     {"bare_onednn", below},
+                                    {"bare_by_rows", plain},
                                     {"ratio", above / below}});
     if (!json)
-      std::printf("matmul %4ld x %-4ld  Hone %10.0f ns   bare oneDNN %10.0f ns   ratio %.2f\n", static_cast<long>(n),
-                  static_cast<long>(n), above, below, above / below);
+      std::printf("%-32s Hone %10.0f ns   bare oneDNN %10.0f ns   by rows %10.0f ns   ratio %.2f\n", name.c_str(),
+                  above, below, plain, above / below);
+  };
+  for (const int64_t n : {32, 64, 128, 256}) {
+    const Tensor a = uniform({n, n}), b = uniform({n, n}), out = Tensor::empty({f32, {n, n}});
+    BareMatmul bare(a, b, out);
+    const auto library = [&] { bare.run(); };
+    measure("matmul." + std::to_string(n), static_cast<double>(n * n * n), library, library,
+            [&] { (void)matmul(a, b); });
+  }
+  for (const auto& [m, n, k] :
+       {std::array<int64_t, 3>{32, 128, 512}, {32, 784, 512}, {128, 512, 512}, {256, 512, 512}}) {
+    const Tensor a = uniform({m, k}), b = uniform({n, k}), rows = uniform({k, n}), out = Tensor::empty({f32, {m, n}});
+    measure(
+        fmt::format("matmul_transposed.{}x{}x{}", m, n, k), static_cast<double>(m * n * k),
+        [&] { bare_sgemm('T', a, b, out); }, [&] { bare_sgemm('N', a, rows, out); },
+        [&] { (void)matmul(a, b, {.transpose_b = true}); });
   }
   if (json)
     std::printf("%s\n", to_json(Config(Config::Table{{"schema", "hone.bench/1"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hone/base/hash.h"
 #include "hone/compiler/passes.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
@@ -25,8 +26,13 @@ struct Cluster {
 // and back, and each can stand where its last member stood.
 class Clusterer {
  public:
-  Clusterer(const ir::Graph& graph, std::vector<FusionDecision>* log)
-      : graph_(graph), nodes_(graph.nodes()), users_(graph), log_(log), of_node_(nodes_.size(), kNone) {}
+  Clusterer(const ir::Graph& graph, std::vector<FusionDecision>* log, uint64_t cut_seed)
+      : graph_(graph),
+        nodes_(graph.nodes()),
+        users_(graph),
+        log_(log),
+        cut_seed_(cut_seed),
+        of_node_(nodes_.size(), kNone) {}
 
   ir::Graph run() {
     for (uint32_t n = 0; n < nodes_.size(); ++n) {
@@ -62,6 +68,7 @@ class Clusterer {
       const uint32_t producer = graph_.producer(operand);
       const uint32_t c = producer == kNone ? kNone : cluster_of(producer);
       if (c == kNone || c == own || clusters_[c].closed || !(shape_of(producer) == shape_of(n))) continue;
+      if (cut_seed_ != 0 && hash_combine(hash_combine(cut_seed_, n), operand) % 2 == 0) continue;
       const bool only_reader = users_.outputs[operand] == 0 && users_.of(operand).size() == 1;
       if (!only_reader && n - clusters_[c].members.back() > kNear) continue;
       std::vector<uint32_t> members = clusters_[c].members;
@@ -189,12 +196,15 @@ class Clusterer {
   std::span<const ir::Node> nodes_;
   const ir::Users users_;
   std::vector<FusionDecision>* log_;
+  uint64_t cut_seed_;
   std::vector<Cluster> clusters_;
   std::vector<uint32_t> of_node_;
 };
 
 }  // namespace
 
-ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log) { return Clusterer(graph, log).run(); }
+ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log, uint64_t cut_seed) {
+  return Clusterer(graph, log, cut_seed).run();
+}
 
 }  // namespace hone::compiler

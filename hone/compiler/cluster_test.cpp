@@ -4,6 +4,7 @@
 #include <set>
 
 #include "hone/compiler/passes.h"
+#include "hone/compiler/rule_domain.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
 #include "hone/tensor/interpreter.h"
@@ -31,6 +32,20 @@ TEST(Cluster, EqualClustersAreKeptOnce) {
   }
   EXPECT_EQ(clusters, 20);
   EXPECT_EQ(bodies.size(), 1U);
+}
+
+// What the fuzzer relies on: a seed gives another partition of the same calls.
+TEST(Cluster, SeedsCutItDifferently) {
+  const ir::Graph chain = domain::graph({{f32, {64}}}, [](ir::Builder& b, auto in) {
+    ir::ValueId x = in[0];
+    for (int i = 0; i < 12; ++i) x = domain::call(b, i % 2 == 0 ? ops::tanh : ops::negate, {}, {x});
+    return x;
+  });
+  EXPECT_EQ(cluster(chain).nodes().size(), 1U);
+  std::set<size_t> sizes;
+  for (uint64_t seed = 1; seed <= 20; ++seed) sizes.insert(cluster(chain, nullptr, seed).nodes().size());
+  EXPECT_GT(*sizes.begin(), 1U);
+  EXPECT_GT(sizes.size(), 3U);
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ struct FusionDecision {
 
 /// Gathers elementwise calls of one shape into fusion calls, which run tile by tile in L1.
 ///   %1 = add %0, %b; %2 = relu %1   =>   %2 = fusion(%0, %b) { add, relu }
-ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log = nullptr);
+/// `cut_seed`, unless 0, keeps calls apart at random: another partition with the same bits, for tests.
+ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log = nullptr, uint64_t cut_seed = 0);
 
 /// Orders calls so that little memory is alive at once: program order, but a call that frees more than it takes runs as
 /// soon as it can. Effects keep their order; a cell's new value is written after the last reading of the old one.

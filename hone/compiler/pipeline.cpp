@@ -30,12 +30,13 @@ const std::string& dump_directory() {
   return directory;
 }
 
-// Runs named steps, times them, and leaves out those that HONE_PASSES names with a minus.
+// Runs named steps, times them, and leaves out those that HONE_PASSES names with a minus; NAME=N there is a pass's
+// seed.
 class Pipeline {
  public:
   explicit Pipeline(ir::Graph graph) : graph_(std::move(graph)) {
     const char* text = std::getenv("HONE_PASSES");
-    skipped_ = text ? text : "";
+    told_ = text ? text : "";
     dump("begin");
   }
 
@@ -51,6 +52,11 @@ class Pipeline {
 #endif
     reports.push_back({name, before, graph_.nodes().size(), spent.count()});
     dump(name);
+  }
+  // N of NAME=N in HONE_PASSES, or 0.
+  uint64_t seed(std::string_view name) const {
+    const size_t at = told_.find(fmt::format("{}=", name));
+    return at == std::string::npos ? 0 : std::strtoull(told_.c_str() + at + name.size() + 1, nullptr, 10);
   }
   ir::Graph take() {
     taken_ = graph_.name;
@@ -69,9 +75,9 @@ class Pipeline {
 
  private:
   bool skips(std::string_view name) const {
-    for (size_t at = 0; (at = skipped_.find(name, at)) != std::string::npos; ++at) {
+    for (size_t at = 0; (at = told_.find(name, at)) != std::string::npos; ++at) {
       const size_t end = at + name.size();
-      if (at > 0 && skipped_[at - 1] == '-' && (end == skipped_.size() || skipped_[end] == ',')) return true;
+      if (at > 0 && told_[at - 1] == '-' && (end == told_.size() || told_[end] == ',')) return true;
     }
     return false;
   }
@@ -93,7 +99,7 @@ class Pipeline {
   }
 
   ir::Graph graph_;
-  std::string skipped_, taken_;
+  std::string told_, taken_;
   uint64_t dumped_ = 0;
   int number_ = 0, steps_ = 0;
 };
@@ -121,7 +127,7 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory) {
   p.step("remove_dead", remove_dead);
   p.step("share_transposes", share_transposes);
   p.step("recompute", [&](const ir::Graph& g) { return recompute(g, save_memory); });
-  p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion); });
+  p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion, p.seed("cluster")); });
   p.step("schedule", schedule);
   result.passes = std::move(p.reports);
   Plan plan = make_plan(p.take());

@@ -23,9 +23,9 @@ struct Compiled {
 /// Improves a graph of any shapes without changing a bit of its results: what holds for each binding of its symbols.
 ir::Graph optimize(const ir::Graph& graph);
 
-/// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... leaves passes out; HONE_DUMP=DIR writes the graph after
-/// each pass that changed it, then what was fused, the plan and its memory. Error kUnsupported for an op that nobody
-/// serves.
+/// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... leaves passes out, cluster=SEED in it cuts clusters at
+/// random; HONE_DUMP=DIR writes the graph after each pass that changed it, then what was fused, the plan and its
+/// memory. Error kUnsupported for an op that nobody serves.
 Compiled compile(const ir::Graph& graph);
 
 /// Compiles a static graph and runs it once. `inputs` as ir::interpret takes them; they stay as they are.

@@ -28,7 +28,7 @@ const char* refuses(const KernelQuery& query) {
 // sgemm packs a transposed right operand anew for each few rows and barely shares the work between threads: 32 rows of
 // 512 terms run at 55 GFLOP/s of 236 on two threads, at 200 where the operand lies row by row. Copying it there first,
 // by own tiles, is the faster by up to 2x (docs/performance.md, "Transposed weights").
-bool pays(int64_t m, int64_t n, int64_t k) { return m >= 16 && m <= 256 && n >= 64 && k >= 256; }
+bool pays(int64_t m, int64_t n, int64_t k) { return m >= 16 && m <= 128 && n >= 64 && k >= 256; }
 
 // One matrix on the right, terms next to each other in memory: a gradient's product with transposed weights.
 const char* refuses_to_transpose(const KernelQuery& query) {

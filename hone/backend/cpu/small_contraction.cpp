@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kSmall = 4096;       // products of a whole call
 constexpr int64_t kGrain = 64 * 1024;  // products worth a thread
+constexpr int64_t kRows = 12;          // of a block of an outer product: what the widest panel kernel takes at once
 
 int64_t terms_of(const KernelQuery& query) {
   return (&query.op == &ops::dense ? query.inputs[1].shape()[0]
@@ -52,48 +53,83 @@ void pack_panel(std::byte* to, const std::byte* b, const GemmPlan& p, int64_t co
   }
 }
 
+// Products of one call: operands, packed memory for a panel, and the kernel of its type.
+class Panels {
+ public:
+  Panels(const KernelCall& call, const Gemm& gemm)
+      : p_(gemm.plan),
+        item_(static_cast<int64_t>(size_of(call.dtype()))),
+        a_(gemm.a.mutable_bytes()),
+        b_(gemm.b.mutable_bytes()),
+        bias_(call.inputs.size() == 3 ? call.inputs[2].dense() : Tensor()),
+        c_(call.outputs[0].mutable_bytes()),
+        panel_(kernels().contraction.panel[panel_of(call.dtype())]) {}
+
+  int64_t width() const { return math::kPanelBytes / item_; }
+
+  /// Rows [row, row + rows) of panel `index` of one product. `scratch` holds a panel of k rows.
+  void run(const GemmPlan::Offsets& at, int64_t row, int64_t rows, int64_t index, std::byte* scratch) const {
+    const int64_t column = index * width(), columns = std::min(width(), p_.n - column);
+    const std::byte* from = b_ + (at.b + column * p_.b_column) * item_;
+    math::PanelArgs args{.a = a_ + (at.a + row * p_.a_row) * item_,
+                         .a_row = p_.a_row,
+                         .a_k = p_.a_k,
+                         .b = from,
+                         .b_k = p_.b_k,
+                         .c = c_ + (at.c + row * p_.c_row + column) * item_,
+                         .c_row = p_.c_row,
+                         .rows = rows,
+                         .columns = columns,
+                         .k = p_.k,
+                         .bias = bias_.defined() ? bias_.mutable_bytes() + column * item_ : nullptr};
+    if (p_.b_column != 1 || columns < width()) {
+      pack_panel(scratch, from, p_, columns, static_cast<size_t>(item_));
+      args.b = scratch;
+      args.b_k = width();
+    }
+    panel_(args);
+  }
+
+ private:
+  const GemmPlan& p_;
+  int64_t item_;
+  const std::byte *a_, *b_;
+  Tensor bias_;
+  std::byte* c_;
+  void (*panel_)(const math::PanelArgs&);
+};
+
 void run(const KernelCall& call) {
   if (is_half(call.dtype())) return run_in_f32(call, run);
   const Gemm gemm = plan_gemm(call, false);
   const GemmPlan& p = gemm.plan;
-  const auto item = static_cast<int64_t>(size_of(call.dtype())), width = math::kPanelBytes / item;
-  const int64_t panels = (p.n + width - 1) / width;
-  const std::byte *a = gemm.a.mutable_bytes(), *b = gemm.b.mutable_bytes();
-  const Tensor packed_bias = call.inputs.size() == 3 ? call.inputs[2].dense() : Tensor();
-  const std::byte* bias = packed_bias.defined() ? packed_bias.mutable_bytes() : nullptr;
-  std::byte* c = call.outputs[0].mutable_bytes();
-  const auto panel = kernels().contraction.panel[panel_of(call.dtype())];
-  const int64_t work = std::max<int64_t>(p.m * width * p.k, 1);
+  const Panels panels(call, gemm);
+  const int64_t width = panels.width(), across = (p.n + width - 1) / width;
   if (p.m == 0 || p.count == 0) return;
+  if (p.k == 1) {  // outer products: nothing but writing, so row by row
+    const int64_t blocks = (p.m + kRows - 1) / kRows;
+    parallel_for(
+        p.count * blocks, std::max<int64_t>(kGrain / std::max<int64_t>(kRows * p.n, 1), 1),
+        [&](int64_t begin, int64_t end) {
+          alignas(64) std::byte scratch[math::kPanelBytes];
+          for (int64_t i = begin; i < end; ++i) {
+            const GemmPlan::Offsets at = p.at(i / blocks);
+            const int64_t row = i % blocks * kRows;
+            for (int64_t j = 0; j < across; ++j) panels.run(at, row, std::min(kRows, p.m - row), j, scratch);
+          }
+        },
+        1);
+    return;
+  }
+  const int64_t work = std::max<int64_t>(p.m * width * p.k, 1);
   parallel_for(
-      p.count * panels, std::max<int64_t>(kGrain / work, 1),
+      p.count * across, std::max<int64_t>(kGrain / work, 1),
       [&](int64_t begin, int64_t end) {
         alignas(64) std::byte local[16 * math::kPanelBytes];
         Ref<Buffer> block;
         std::byte* scratch = local;
         if (p.k > 16) block = cpu().allocate(static_cast<size_t>(p.k) * math::kPanelBytes), scratch = block->data();
-        for (int64_t i = begin; i < end; ++i) {
-          const GemmPlan::Offsets at = p.at(i / panels);
-          const int64_t column = i % panels * width, columns = std::min(width, p.n - column);
-          const std::byte* from = b + (at.b + column * p.b_column) * item;
-          math::PanelArgs args{.a = a + at.a * item,
-                               .a_row = p.a_row,
-                               .a_k = p.a_k,
-                               .b = from,
-                               .b_k = p.b_k,
-                               .c = c + (at.c + column) * item,
-                               .c_row = p.c_row,
-                               .rows = p.m,
-                               .columns = columns,
-                               .k = p.k,
-                               .bias = bias ? bias + column * item : nullptr};
-          if (p.b_column != 1 || columns < width) {
-            pack_panel(scratch, from, p, columns, static_cast<size_t>(item));
-            args.b = scratch;
-            args.b_k = width;
-          }
-          panel(args);
-        }
+        for (int64_t i = begin; i < end; ++i) panels.run(p.at(i / across), 0, p.m, i % across, scratch);
       },
       1);
 }
