@@ -218,7 +218,9 @@ void enter(FunctionRef<void()> call) {
   // An owner that always came first would keep the others waiting: it steps back as soon as another one waits.
   const bool alone = !contended && contenders.load(std::memory_order_relaxed) == 0;
   if (state().owner == nullptr && may_own()) own();
-  if (state().owner == token() && alone) return run_here(call);
+  // In a parallel region of the host a region of the team would have one thread, and library calls that wait for each
+  // other at barriers would wait for ever.
+  if (state().owner == token() && alone && omp_get_level() == 0) return run_here(call);
   if (state().owner != kDedicated || !state().alive) {
     start_dedicated();
     if (state().owner != nullptr && state().owner != kDedicated) state().former = state().owner;

@@ -120,6 +120,11 @@ void own_team(const char* path) {
 #pragma omp parallel num_threads(3) reduction(+ : working)
     working += module.works();
     expect(working == 3, "the guest called from the host's region");
+    expect(module.works(), "the guest's thread is the main one again");
+    bool alone = false;
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) alone = module.works();
+    expect(alone, "the guest called by its own thread from the host's region, by no other");
     expect(holds_in_child([&] { return module.works(); }), "loop in a child of a host with a team");
   }
   expect(own_region_works(), "the host's own region after the guest has gone");
