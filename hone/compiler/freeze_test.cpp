@@ -260,6 +260,20 @@ TEST(Freeze, ServesAnyBatch) {
   EXPECT_LE(apart(ir::interpret(before, inputs_of(before, program))[0], compiled(after, program)), 2e-6);
 }
 
+TEST(Freeze, LargePlanesOfManyChannelsStayNearTheProgram) {  // by Winograd's transform, where the CPU has it
+  for (const int64_t side : {14, 17, 28}) {
+    const Program program = record({f32, {2, side, side, 64}}, {{3, 3, 64, 80}, {80}}, [](const Tensor& x, auto v) {
+      return relu(conv2d(x, v[0], {.padding = "same", .bias = v[1]}));
+    });
+    const ir::Graph frozen = freeze(program.graph, program.variables);
+    ASSERT_EQ(frozen.nodes().size(), 1U);
+    const Tensor got = ir::interpret(frozen, inputs_of(frozen, program))[0];
+    EXPECT_LE(apart(ir::interpret(program.graph, inputs_of(program.graph, program))[0], got), 1e-5) << side;
+    EXPECT_TRUE(same_bits(got, compiled(frozen, program))) << side;
+    EXPECT_TRUE(same_bits(got, ir::interpret(frozen, inputs_of(frozen, program))[0])) << side;
+  }
+}
+
 TEST(Freeze, WeightsThatAreNoConstantsStay) {
   ir::Recorder recorder(std::make_shared<ir::Context>());
   const Tensor x = recorder.add_input({f32, {1, 4, 4, 2}}, {}, {}), k = recorder.add_input({f32, {3, 3, 2, 2}}, {}, {});

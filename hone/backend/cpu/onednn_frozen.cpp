@@ -73,9 +73,13 @@ struct FrozenPrimitive::Arguments {
         weights(p.weights, engine(), nullptr),
         bias(p.bias, engine(), nullptr),
         result(p.result, engine(), nullptr),
-        scratch(p.scratch, engine(), nullptr) {}
+        scratch(p.scratch, engine(), nullptr) {
+    if (!p.enter) return;
+    blocked_source = memory(p.blocked_source, engine(), nullptr);
+    blocked_result = memory(p.blocked_result, engine(), nullptr);
+  }
   dnnl::stream stream{engine()};
-  memory source, plain, weights, bias, result, scratch;
+  memory source, plain, weights, bias, result, scratch, blocked_source, blocked_result;
 };
 
 FrozenPrimitive::FrozenPrimitive(Parts parts, int64_t rows, int threads)
@@ -123,10 +127,17 @@ void FrozenPrimitive::run(const std::byte* source, const Tensor& weights, const 
     set(arguments->weights, kernel->data());
   }
   set(arguments->source, source), set(arguments->bias, bias.mutable_bytes()), set(arguments->result, result);
-  dnnl_exec_arg_t list[5] = {{DNNL_ARG_SRC, arguments->source.get()},
+  const bool blocked = static_cast<bool>(parts_.enter);
+  Ref<Buffer> inside, outside;
+  if (blocked) {
+    inside = cpu().allocate(parts_.blocked_source.get_size()),
+    outside = cpu().allocate(parts_.blocked_result.get_size());
+    set(arguments->blocked_source, inside->data()), set(arguments->blocked_result, outside->data());
+  }
+  dnnl_exec_arg_t list[5] = {{DNNL_ARG_SRC, (blocked ? arguments->blocked_source : arguments->source).get()},
                              {DNNL_ARG_WEIGHTS, arguments->weights.get()},
                              {DNNL_ARG_BIAS, arguments->bias.get()},
-                             {DNNL_ARG_DST, arguments->result.get()}};
+                             {DNNL_ARG_DST, (blocked ? arguments->blocked_result : arguments->result).get()}};
   int count = 4;
   if (const size_t bytes = parts_.scratch.get_size()) {
     scratch = cpu().allocate(bytes);
@@ -134,8 +145,10 @@ void FrozenPrimitive::run(const std::byte* source, const Tensor& weights, const 
     list[count++] = {DNNL_ARG_SCRATCHPAD, arguments->scratch.get()};
   }
   run_library([&] {
+    if (blocked) parts_.enter.execute(arguments->stream, arguments->source, arguments->blocked_source);
     dnnl::error::wrap_c_api(dnnl_primitive_execute(parts_.primitive.get(), arguments->stream.get(), count, list),
                             "a oneDNN primitive failed");
+    if (blocked) parts_.leave.execute(arguments->stream, arguments->blocked_result, arguments->result);
   });
   delete spare_.exchange(arguments.release(), std::memory_order_acq_rel);
 }
@@ -214,9 +227,43 @@ const char* refuses_convolution(const KernelQuery& query) {
   return onednn::needs_spreading(geometry(query)) ? "base dilation or negative padding" : nullptr;
 }
 
+// Whether Winograd's transform is worth the way into blocked layouts and back: many channels on large planes. By size
+// alone, so that a call has the same bits each time.
+bool suits_winograd(const ConvGeometry& g) {
+  if (g.axes != 2 || g.groups != 1 || g.in < 64 || g.out < 64 || g.in % 16 != 0 || g.out % 16 != 0) return false;
+  for (size_t i = 1; i < 3; ++i) {  // axis 0 is the added one
+    if (g.kernel[i] != 3 || g.stride[i] != 1 || g.dilation[i] != 1 || g.low[i] > 1 || g.high[i] > 1 || g.result[i] < 14)
+      return false;
+  }
+  return true;
+}
+
+// The convolution by Winograd's transform; without a primitive where oneDNN has none for this CPU.
+FrozenPrimitive::Parts winograd(const onednn::ConvDescriptors& d, const dnnl::primitive_attr& attr) {
+  using namespace dnnl;
+  const auto any = [](const memory::desc& desc) {
+    return memory::desc(desc.dims(), desc.data_type(), memory::format_tag::any);
+  };
+  const convolution_forward::primitive_desc pd(
+      convolution_forward::desc(prop_kind::forward_inference, algorithm::convolution_winograd, any(d.source), d.kernel,
+                                d.bias, any(d.result), d.strides, d.dilates, d.low, d.high),
+      attr, onednn::engine(), true);
+  if (!pd.get(true)) return {};
+  FrozenPrimitive::Parts parts{
+      convolution_forward(pd), d.source,           d.plain,       pd.weights_desc(), d.bias, d.result,
+      pd.scratchpad_desc(),    pd.impl_info_str(), pd.src_desc(), pd.dst_desc()};
+  const engine& e = onednn::engine();
+  parts.enter = reorder({e, d.source, e, parts.blocked_source}),
+  parts.leave = reorder({e, parts.blocked_result, e, d.result});
+  return parts;
+}
+
 FrozenPrimitive::Parts convolution(const ConvGeometry& g, const FrozenAttrs& after, bool residual) {
   using namespace dnnl;
   const onednn::ConvDescriptors d = onednn::descriptors(g, true, memory::data_type::f32);
+  if (!residual && suits_winograd(g)) {
+    if (FrozenPrimitive::Parts parts = winograd(d, onednn::ending(after, false)); parts.primitive) return parts;
+  }
   const convolution_forward::primitive_desc pd(
       convolution_forward::desc(prop_kind::forward_inference, algorithm::convolution_direct, d.source, d.kernel, d.bias,
                                 d.result, d.strides, d.dilates, d.low, d.high),

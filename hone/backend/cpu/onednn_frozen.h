@@ -23,6 +23,9 @@ class FrozenPrimitive {
     dnnl::primitive primitive;
     dnnl::memory::desc source, plain, weights, bias, result, scratch;
     std::string implementation;
+    /// Of a primitive that computes in blocked layouts of its own, else empty: its ends, and the ways in and out.
+    dnnl::memory::desc blocked_source{}, blocked_result{};
+    dnnl::reorder enter{}, leave{};
   };
   FrozenPrimitive(Parts parts, int64_t rows, int threads);
   ~FrozenPrimitive();
