@@ -47,6 +47,19 @@ function(hone_folder NAME)
   endif()
 endfunction()
 
+# hone_module(NAME OUTPUT name LIBRARIES third-party...): a folder that is loaded at run time: a library of its own, which
+# shares only headers with the others. DEPENDS says whose; it is linked with none.
+function(hone_module NAME)
+  cmake_parse_arguments(ARG "" "OUTPUT" "DEPENDS;LIBRARIES" ${ARGN})
+  string(REPLACE "/" "_" TARGET hone_${NAME})
+  file(GLOB SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hone/${NAME}/*.cpp)
+  add_library(${TARGET} MODULE ${SOURCES})
+  target_link_libraries(${TARGET} PRIVATE hone_flags ${ARG_LIBRARIES})
+  target_link_options(${TARGET} PRIVATE -Wl,--no-undefined)
+  set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME ${ARG_OUTPUT} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                        LIBRARY_OUTPUT_DIRECTORY ${HONE_MODULE_DIR})
+endfunction()
+
 # hone_test(NAME SOURCES files... [LABELS labels...]): one gtest binary, linked against the whole library.
 function(hone_test NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;LABELS;LIBRARIES" ${ARGN})

@@ -18,6 +18,9 @@ struct Settings {
   /// The first NaN or infinity that comes of finite operands is Error kNumerical: op, ranges, line. Functions run op by
   /// op meanwhile, with the same bits.
   bool check_numerics = false;
+  /// Functions that run often get machine code for their fused calls, with the same bits: made in the background, or at
+  /// the second call where there is one thread. Off: only those with jit_compile.
+  bool jit = true;
   bool poison_memory = false;  ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
   /// function() records each function twice and compares: finds what the host does differently each time (counters,
   /// clocks, random numbers of its own). On in builds with asserts.

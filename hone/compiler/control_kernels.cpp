@@ -22,7 +22,8 @@ struct Program {
   std::vector<size_t> inputs;  // place of each operand among the executable's inputs
   std::vector<char> same;      // by result: it is the operand of the same number
 
-  explicit Program(const ir::Graph& program) : executable(compiler::compile(ir::merged(program)).executable) {
+  Program(const ir::Graph& program, bool machine_code)
+      : executable(compiler::compile(ir::merged(program), {.machine_code = machine_code}).executable) {
     const ir::Graph& graph = executable->graph();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       if (graph.inputs()[i].kind == ir::InputKind::Argument) inputs.push_back(i);
@@ -34,8 +35,8 @@ struct Program {
 
 // The regions of a call, compiled.
 struct Programs : std::vector<Program> {
-  explicit Programs(AttrRef attrs) {
-    for (const auto& region : regions_of(attrs)) emplace_back(ir::graph_of(region));
+  explicit Programs(const KernelQuery& query) {
+    for (const auto& region : regions_of(query.attrs)) emplace_back(ir::graph_of(region), query.machine_code);
   }
 };
 
@@ -53,7 +54,7 @@ struct Arguments {
 template <class State>
 class Prepared {
  public:
-  explicit Prepared(const KernelQuery& query) : programs_(query.attrs) {}
+  explicit Prepared(const KernelQuery& query) : programs_(query) {}
   void run(const KernelCall& call) const {
     std::unique_ptr<State> state = take();
     if (!state) state = std::make_unique<State>(programs_, call);
@@ -205,9 +206,9 @@ struct ScanProgram {
   std::vector<size_t> history;  // by carry: the result that holds it before each row; 0: none
   Program body;
 
-  explicit ScanProgram(AttrRef attrs)
-      : history(static_cast<size_t>(attrs.as<ScanAttrs>().carries)),
-        body(split(ir::graph_of(attrs.as<ScanAttrs>().body[0]))) {}
+  explicit ScanProgram(const KernelQuery& query)
+      : history(static_cast<size_t>(query.attrs.as<ScanAttrs>().carries)),
+        body(split(ir::graph_of(query.attrs.as<ScanAttrs>().body[0])), query.machine_code) {}
 
  private:
   ir::Graph split(const ir::Graph& graph) {

@@ -17,9 +17,7 @@
 #include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
-namespace {
 
-// Where HONE_DUMP wants texts; empty for nowhere. The folder is made.
 const std::string& dump_directory() {
   static const std::string directory = [] {
     const char* const text = std::getenv("HONE_DUMP");
@@ -29,6 +27,8 @@ const std::string& dump_directory() {
   }();
   return directory;
 }
+
+namespace {
 
 // Runs named steps, times them, and leaves out those that HONE_PASSES names with a minus; NAME=N there is a pass's
 // seed.
@@ -116,7 +116,7 @@ ir::Graph optimize(const ir::Graph& graph) {
 
 namespace {
 
-Compiled compile_once(const ir::Graph& graph, bool save_memory) {
+Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOptions& options) {
   Compiled result;
   Pipeline p(graph);
   p.step("simplify", simplify);  // what bound shapes allow
@@ -130,7 +130,7 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory) {
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion, p.seed("cluster")); });
   p.step("schedule", schedule);
   result.passes = std::move(p.reports);
-  Plan plan = make_plan(p.take());
+  Plan plan = make_plan(p.take(), options.machine_code);
   p.dump(plan, result.fusion);
   result.executable = std::make_shared<Executable>(std::move(plan));
   return result;
@@ -143,11 +143,11 @@ size_t free_memory() {
 
 }  // namespace
 
-Compiled compile(const ir::Graph& graph) {
+Compiled compile(const ir::Graph& graph, const CompileOptions& options) {
   ensure_defaults();
-  Compiled result = compile_once(graph, false);
+  Compiled result = compile_once(graph, false, options);
   if (settings.memory_limit == 0 || result.executable->plan().arena_bytes <= free_memory()) return result;
-  Compiled lean = compile_once(graph, true);
+  Compiled lean = compile_once(graph, true, options);
   const size_t needed = std::min(lean.executable->plan().arena_bytes, result.executable->plan().arena_bytes);
   if (needed > free_memory()) {
     const auto mebibytes = [](size_t bytes) { return static_cast<double>(bytes) / 1048576.0; };

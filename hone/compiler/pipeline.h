@@ -23,10 +23,17 @@ struct Compiled {
 /// Improves a graph of any shapes without changing a bit of its results: what holds for each binding of its symbols.
 ir::Graph optimize(const ir::Graph& graph);
 
+struct CompileOptions {
+  bool machine_code = false;  ///< made before compile returns; else in the background while it runs (settings.jit)
+};
+
 /// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... leaves passes out, cluster=SEED in it cuts clusters at
-/// random; HONE_DUMP=DIR writes the graph after each pass that changed it, then what was fused, the plan and its
-/// memory. Error kUnsupported for an op that nobody serves.
-Compiled compile(const ir::Graph& graph);
+/// random; HONE_DUMP=DIR writes the graph after each pass that changed it, then what was fused, the plan, its memory
+/// and machine code. Error kUnsupported for an op that nobody serves.
+Compiled compile(const ir::Graph& graph, const CompileOptions& options = {});
+
+/// Where HONE_DUMP wants texts; empty for nowhere. The folder is made.
+const std::string& dump_directory();
 
 /// Compiles a static graph and runs it once. `inputs` as ir::interpret takes them; they stay as they are.
 std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs);

@@ -22,7 +22,8 @@ size_t bytes_of(const TensorType& type) { return static_cast<size_t>(type.shape.
 // Walks the graph once as the evaluator would, with tensors that have a layout and no elements.
 class Walk {
  public:
-  explicit Walk(Plan& plan) : plan_(plan), graph_(plan.graph), values_(plan.graph.values()) {
+  Walk(Plan& plan, bool machine_code)
+      : plan_(plan), graph_(plan.graph), machine_code_(machine_code), values_(plan.graph.values()) {
     plan.places.resize(graph_.values());
   }
 
@@ -94,7 +95,7 @@ class Walk {
 
   Step choose(uint32_t index, const Call& call, std::span<const TensorType> types) {
     Step step{.node = index};
-    const KernelQuery query{call.op, call.attrs, call.inputs, types};
+    const KernelQuery query{call.op, call.attrs, call.inputs, types, machine_code_};
     for (const Kernel& kernel : kernels(call.op)) {
       if (kernel.refuses && kernel.refuses(query)) continue;
       step.kernel = &kernel;
@@ -138,6 +139,7 @@ class Walk {
 
   Plan& plan_;
   const ir::Graph& graph_;
+  const bool machine_code_;
   std::vector<Tensor> values_;
   std::vector<Tensor> held_tensors_;  // so that no two buffers share an address
   std::unordered_map<const Buffer*, uint32_t> windows_;
@@ -401,9 +403,9 @@ Tensor placeholder(const TensorType& type) {
   return Tensor::borrow(&anchor, {}, u8).alias(type);
 }
 
-Plan make_plan(ir::Graph graph) {
+Plan make_plan(ir::Graph graph, bool machine_code) {
   Plan plan{std::move(graph), {}, {}, {}, 0, 0};
-  Walk(plan).run();
+  Walk(plan, machine_code).run();
   find_lifetimes(plan);
   find_outputs(plan);
   InPlace(plan).run();

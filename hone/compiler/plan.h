@@ -68,7 +68,7 @@ struct Service {
 Service service_of(const ir::Graph& graph, const ir::Node& node);
 
 /// Chooses kernels, shares memory and lays out the arena. The graph is static, scheduled, and each of its calls has a
-/// view, a kernel or an effect. Error kUnsupported names a call that nobody serves.
-Plan make_plan(ir::Graph graph);
+/// view, a kernel or an effect. Error kUnsupported names a call that nobody serves. `machine_code` as in KernelQuery.
+Plan make_plan(ir::Graph graph, bool machine_code = false);
 
 }  // namespace hone::compiler

@@ -112,7 +112,8 @@ std::shared_ptr<const Concrete> Core::State::make(const Signature& signature, Bo
   concrete->trace = recorded->trace;
   const ir::Graph& graph = recorded->trace->graph;
   const auto lookup = [&](std::string_view name) { return bindings.value(name); };
-  concrete->compiled = compiler::compile(bindings.empty() ? graph : ir::bind(graph, lookup));
+  concrete->compiled =
+      compiler::compile(bindings.empty() ? graph : ir::bind(graph, lookup), {.machine_code = options.jit_compile});
   uint32_t argument = 0, variable = 0;
   for (const ir::Input& input : concrete->compiled.executable->graph().inputs()) {
     while (input.kind == ir::InputKind::Argument && !signature.leaf(argument).defined) ++argument;

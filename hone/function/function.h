@@ -20,7 +20,7 @@ using Spec = TensorType;
 
 struct FunctionOptions {
   std::string name = "function";  ///< in messages and dumps
-  bool jit_compile = false;       ///< compile to machine code (runs the graph executor until that is there)
+  bool jit_compile = false;       ///< its first call waits for machine code; without, that is made in the background
   /// Traces for these types only, of all tensor arguments in order; others are an error.
   std::optional<std::vector<Spec>> input_signature{};
   bool reduce_retracing = true;  ///< a second extent of an axis makes it symbolic

@@ -36,6 +36,7 @@ struct KernelQuery {
   AttrRef attrs;
   std::span<const Tensor> inputs;
   std::span<const TensorType> outputs;
+  bool machine_code = false;  ///< Kernel::prepare makes what machine code the kernel may have, however long that takes
 };
 
 struct Kernel {

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "hone/backend/cpu/map_code.h"
+
 namespace {
 
 std::atomic<bool> watching{false};
@@ -44,6 +46,7 @@ void* checked(void* memory) {
 namespace hone::conformance {
 
 HeapWatch::HeapWatch() {
+  wait_for_map_code();  // of warm-up calls
   counted = 0;
   watching = true;
 }

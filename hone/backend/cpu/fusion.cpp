@@ -1,13 +1,15 @@
-// Clusters of elementwise calls, run tile by tile: each call's prebuilt tile over a block that stays in L1. The same
-// tiles as one by one, so the same bits.
+// Clusters of elementwise calls: at first tile by tile, each call's prebuilt tile over a block that stays in L1; then
+// by machine code, one loop with all values in registers. Both have the bits of the calls one by one.
 #include <array>
 #include <optional>
 
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
+#include "hone/backend/cpu/map_code.h"
 #include "hone/backend/cpu/scratch.h"
 #include "hone/backend/cpu/spread.h"
 #include "hone/base/parallel.h"
+#include "hone/base/settings.h"
 #include "hone/ir/graph.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
@@ -65,6 +67,9 @@ struct Program {
   size_t scratch_blocks = 0;
   int64_t block = kBlock;
   int64_t grain = kWork;
+  std::shared_ptr<MapCode> code;
+  std::vector<Place> arrays;  // what the code takes: operands, then results
+  mutable std::atomic<bool> has_run{false};
 };
 
 // Gives scratch blocks to values that live between steps only. A block is free again after its last reader, which may
@@ -129,6 +134,10 @@ std::shared_ptr<const void> prepare(const KernelQuery& query) {
   const auto blocks = static_cast<int64_t>(program->scratch_blocks + strided);
   if (blocks > 0) program->block = std::clamp<int64_t>(kScratchBytes / (blocks * 8) / 64 * 64, 64, kBlock);
   program->grain = std::max<int64_t>(kWork / static_cast<int64_t>(program->steps.size()), 1024);
+  for (const ir::Input& input : body.inputs()) program->arrays.push_back(program->places[input.value]);
+  for (const ir::ValueId output : body.outputs()) program->arrays.push_back(program->places[output]);
+  program->code = MapCode::of(body);
+  if (query.machine_code) program->code->compile();
   return program;
 }
 
@@ -145,24 +154,29 @@ bool overwritten(const KernelCall& call, const Program& program, size_t operand)
 // One thread's walk over [begin, end).
 class Walk {
  public:
-  Walk(const KernelCall& call, const Program& program)
+  Walk(const KernelCall& call, const Program& program, const MapCode* code)
       : call_(call),
         program_(program),
+        code_(code),
         spreaders_(static_cast<int64_t>(call.inputs.size())),
         block_of_(call.inputs.size(), -1) {
     std::uninitialized_value_construct_n(spreaders_.data(), call.inputs.size());
-    size_t blocks = program.scratch_blocks;
+    size_t blocks = code ? 0 : program.scratch_blocks;
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       const bool dense = call.inputs[i].layout().dense;
-      if (dense && !overwritten(call, program, i)) continue;
+      if (dense && (code || !overwritten(call, program, i))) continue;  // code reads all before it writes
       if (!dense) spreaders_[static_cast<int64_t>(i)].emplace(call.inputs[i], size_of(call.inputs[i].dtype()));
       block_of_[i] = static_cast<int>(blocks++);
     }
     scratch_.emplace(static_cast<int64_t>(blocks) * program.block);
-    pointers_.resize(program.places.size());
+    pointers_.resize(code ? program.arrays.size() : program.places.size());
   }
 
   void run(int64_t begin, int64_t n) {
+    if (code_) {
+      for (size_t i = 0; i < pointers_.size(); ++i) pointers_[i] = address(program_.arrays[i], begin, n);
+      return code_->run(pointers_, n);
+    }
     for (size_t v = 0; v < pointers_.size(); ++v) pointers_[v] = address(program_.places[v], begin, n);
     for (const Step& step : program_.steps) {
       math::TileArgs args{{}, pointers_[static_cast<size_t>(step.out)], {step.params[0], step.params[1]}};
@@ -190,6 +204,7 @@ class Walk {
 
   const KernelCall& call_;
   const Program& program_;
+  const MapCode* const code_;  // null: tiles
   static_assert(std::is_trivially_destructible_v<Spreader>);
   Scratch<std::optional<Spreader>> spreaders_;
   SmallVector<int, 32> block_of_;  // scratch of an operand that is copied; -1: none
@@ -197,11 +212,27 @@ class Walk {
   std::optional<Scratch<uint64_t>> scratch_;
 };
 
+// The cluster's code, if it is there; a second run asks for it.
+const MapCode* code_of(const Program& program) {
+  if (program.code->ready()) {
+    MapCode::count_run();
+    return program.code.get();
+  }
+  if (settings.jit && program.has_run.exchange(true, std::memory_order_relaxed)) {
+    MapCode::request(program.code);
+    if (program.code->ready()) return code_of(program);
+  }
+  return nullptr;
+}
+
 void run(const KernelCall& call) {
   const auto& program = *static_cast<const Program*>(call.prepared);
-  const BlockCuts cuts(call.inputs, program.block);
-  parallel_for(call.outputs[0].size(), program.grain, [&](int64_t begin, int64_t end) {
-    Walk walk(call, program);
+  const MapCode* const code = code_of(program);
+  const bool whole = code && std::ranges::all_of(call.inputs, [](const Tensor& x) { return x.layout().dense; });
+  const int64_t count = call.outputs[0].size();
+  const BlockCuts cuts(call.inputs, whole ? std::max<int64_t>(count, 1) : program.block);
+  parallel_for(count, program.grain, [&](int64_t begin, int64_t end) {
+    Walk walk(call, program, code);
     for (int64_t at = begin; at < end;) {
       const int64_t stop = std::min(end, cuts.next(at));
       walk.run(at, stop - at);

@@ -1,0 +1,18 @@
+// How each call of a cluster is emitted: the rows of ops.def and the conversions, over Emitted.
+#pragma once
+#include "hone/backend/jit/builder.h"
+
+namespace hone::jit {
+
+/// Values hold what memory holds: bool bytes of 0 or 1, 16-bit floats the bits.
+using EmitFn = Node (*)(const double* params, const Node* in);
+
+/// A row of ops.def's ELEMENTWISE over an element type in DType's order; null where the functor does not take it.
+EmitFn emit_row(int row, int type);
+EmitFn emit_conversion(int from, int to);
+
+/// Lanes in memory of an element type, and the bytes of the widest lane that computing with it takes.
+Kind kind_of(int type);
+int lane_bytes(int type);
+
+}  // namespace hone::jit
