@@ -36,6 +36,9 @@ struct MapProgram {
 /// (math/kernels.h); of a NaN only that it is one.
 using MapFn = void (*)(void* const* pointers, int64_t n);
 
+/// Lanes of any element type take no more.
+inline constexpr int kVectorBytes = 256;
+
 struct MapCode {
   MapFn run = nullptr;  ///< null: an Error text says why
   int32_t lanes = 0;

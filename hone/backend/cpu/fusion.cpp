@@ -67,6 +67,7 @@ struct Program {
   size_t scratch_blocks = 0;
   int64_t block = kBlock;
   int64_t grain = kWork;
+  bool wants_code = false;  // whatever settings.jit says
   std::shared_ptr<MapCode> code;
   std::vector<Place> arrays;  // what the code takes: operands, then results
   mutable std::atomic<bool> has_run{false};
@@ -137,6 +138,7 @@ std::shared_ptr<const void> prepare(const KernelQuery& query) {
   for (const ir::Input& input : body.inputs()) program->arrays.push_back(program->places[input.value]);
   for (const ir::ValueId output : body.outputs()) program->arrays.push_back(program->places[output]);
   program->code = MapCode::of(body);
+  program->wants_code = query.machine_code;
   if (query.machine_code) program->code->compile();
   return program;
 }
@@ -214,11 +216,12 @@ class Walk {
 
 // The cluster's code, if it is there; a second run asks for it.
 const MapCode* code_of(const Program& program) {
+  if (!program.wants_code && !settings.jit) return nullptr;
   if (program.code->ready()) {
     MapCode::count_run();
     return program.code.get();
   }
-  if (settings.jit && program.has_run.exchange(true, std::memory_order_relaxed)) {
+  if (!program.wants_code && program.has_run.exchange(true, std::memory_order_relaxed)) {
     MapCode::request(program.code);
     if (program.code->ready()) return code_of(program);
   }

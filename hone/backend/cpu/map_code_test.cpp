@@ -85,8 +85,8 @@ void check_levels(const ir::Graph& body, std::span<const int64_t> counts, const 
 // Up to two vectors and a bit, then what has all special values.
 std::vector<int64_t> counts_for(size_t item) {
   std::vector<int64_t> counts;
-  for (int64_t n = 1; n <= 2 * 64 / static_cast<int64_t>(item) + 3; ++n) counts.push_back(n);
-  counts.push_back(1000);
+  for (int64_t n = 1; n <= 2 * codegen::kVectorBytes / static_cast<int64_t>(item) + 3; ++n) counts.push_back(n);
+  counts.push_back(2000);
   return counts;
 }
 
@@ -188,7 +188,7 @@ ir::Graph random_body(uint64_t seed, size_t calls) {
 TEST(MapCode, RandomClustersHaveTheBitsOfTheirTiles) {
   if (!codegen::built()) GTEST_SKIP() << "built without HONE_JIT";
   ensure_defaults();
-  const int64_t counts[] = {1, 15, 16, 17, 64, 67, 500};
+  const int64_t counts[] = {1, 15, 16, 33, 64, 67, 256, 700};
   for (uint64_t seed = 1; seed <= 120; ++seed) {
     const size_t calls = 2 + seed % 29;
     check_levels(random_body(seed, calls), counts, "cluster " + std::to_string(seed));

@@ -12,6 +12,10 @@ namespace hone::jit {
 namespace {
 
 constexpr int kRegisterBytes[] = {16, 32, 64};  // by level
+// Registers of a vector. Their instructions do not wait for each other, where those of one would: on a Zen 5, two
+// gelu_tanh in one cluster took 4.8, 4.2 and 3.0 ns an element with 1, 2 and 4.
+constexpr int kRegisters = 4;
+static_assert(kRegisters * 64 <= codegen::kVectorBytes);
 
 }  // namespace
 
@@ -19,7 +23,7 @@ int lanes_of(const codegen::MapProgram& program) {
   int widest = 1;
   for (int v = 0; v < program.operands + program.step_count; ++v)
     widest = std::max(widest, lane_bytes(program.types[v]));
-  return kRegisterBytes[static_cast<int>(program.level)] / widest;
+  return kRegisters * kRegisterBytes[static_cast<int>(program.level)] / widest;
 }
 
 bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const char* name) {

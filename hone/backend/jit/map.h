@@ -8,7 +8,7 @@ class Module;
 
 namespace hone::jit {
 
-/// Lanes of its vectors: a register of the widest.
+/// Lanes of its vectors: a few registers of the widest.
 int lanes_of(const codegen::MapProgram& program);
 
 /// Adds the function `name`, a codegen::MapFn, to the module: one loop over whole vectors, whose results are stored
