@@ -22,8 +22,8 @@ uint32_t product_of(const ir::Graph& graph, const ir::Users& users, uint32_t n) 
   const ir::Node& product = graph.nodes()[producer];
   if (product.op != &ops::dot_general) return kNone;
   const std::span<const ir::ValueId> factors = graph.operands(product);
-  const bool outer = is_outer_product(graph.type(factors[0]).shape, graph.type(factors[1]).shape,
-                                      product.attrs.as<DotAttrs>());
+  const bool outer =
+      is_outer_product(graph.type(factors[0]).shape, graph.type(factors[1]).shape, product.attrs.as<DotAttrs>());
   return outer ? producer : kNone;
 }
 
@@ -36,8 +36,7 @@ FusionAttrs body_of(const ir::Graph& graph, const ir::Node& product, const ir::N
       const bool made = operand == product.first_result;
       operands.push_back(made ? gradient : body.add_input(graph.type(operand), {}));
     }
-    const uint32_t made =
-        body.add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results, node.origin);
+    const uint32_t made = body.add(*node.op, node.attrs, {operands.data(), operands.size()}, node.results, node.origin);
     return body.graph().nodes()[made].first_result;
   };
   const ir::ValueId first = copy(update, copy(product, kNone));
