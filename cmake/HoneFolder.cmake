@@ -4,7 +4,8 @@
 add_library(hone_flags INTERFACE)
 target_compile_features(hone_flags INTERFACE cxx_std_20)
 target_compile_options(hone_flags INTERFACE -Wall -Wextra -Werror -Wno-psabi -ffp-contract=off -march=x86-64-v2
-                       -fno-math-errno $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds>)
+                       -fno-math-errno $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds>
+                       $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 target_include_directories(hone_flags INTERFACE ${PROJECT_SOURCE_DIR})
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
   target_compile_options(hone_flags INTERFACE -fpch-preprocess)  # else ccache cannot serve what uses a precompiled header

@@ -159,7 +159,7 @@ class Clusterer {
       }
     }
     FusionAttrs attrs{{std::make_shared<ir::Graph>(body.finish(std::move(outputs)))}};
-    if (const char* why = refused(attrs, results)) {
+    if (const char* why = refuses_cluster(attrs)) {
       note(cluster, fmt::format("not fused: {}", why), 0);
       for (const uint32_t n : cluster.members) rewriter.copy(nodes_[n]);
       return;
@@ -169,17 +169,6 @@ class Clusterer {
     const ir::ValueId first = rewriter.to().graph().nodes()[made].first_result;
     for (size_t i = 0; i < results.size(); ++i) rewriter.set(results[i], first + static_cast<uint32_t>(i));
     note(cluster, {}, saved);
-  }
-
-  const char* refused(const FusionAttrs& attrs, std::span<const ir::ValueId> results) const {
-    SmallVector<TensorType, 4> types;
-    for (const ir::ValueId value : results) types.push_back(graph_.type(value));
-    const KernelQuery query{ops::fusion, attrs, {}, {types.data(), types.size()}};
-    const char* why = "no kernel runs clusters";
-    for (const Kernel& kernel : kernels(ops::fusion)) {
-      if (!(why = kernel.refuses ? kernel.refuses(query) : nullptr)) break;
-    }
-    return why;
   }
 
   void note(const Cluster& cluster, std::string why, double saved) {
@@ -202,6 +191,19 @@ class Clusterer {
 };
 
 }  // namespace
+
+const char* refuses_cluster(const FusionAttrs& attrs) {
+  const auto& body = static_cast<const ir::Graph&>(*attrs.body[0]);
+  SmallVector<TensorType, 4> types;
+  for (const ir::ValueId output : body.outputs()) types.push_back(body.type(output));
+  const KernelQuery query{ops::fusion, attrs, {}, {types.data(), types.size()}};
+  const char* why = "no kernel runs clusters";
+  for (const Kernel& kernel : kernels(ops::fusion)) {
+    why = kernel.refuses ? kernel.refuses(query) : nullptr;
+    if (!why) break;
+  }
+  return why;
+}
 
 ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log, uint64_t cut_seed) {
   return Clusterer(graph, log, cut_seed).run();

@@ -165,11 +165,7 @@ class Executable::Instance {
   void note_cost(probe::Scope& span, size_t s, const ir::Node& node) const {
     if (plan_.steps[s].kernel) span.detail(plan_.steps[s].kernel->name);
     if (!node.op->cost) return;
-    SmallVector<const TensorType*, 8> inputs;
-    SmallVector<TensorType, 4> outputs;
-    for (const ir::ValueId operand : plan_.graph.operands(node)) inputs.push_back(&plan_.graph.type(operand));
-    for (uint32_t i = 0; i < node.results; ++i) outputs.push_back(plan_.graph.type(node.first_result + i));
-    const Cost cost = node.op->cost(node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+    const Cost cost = ir::cost_of(plan_.graph, node);
     span.cost(cost.flops, cost.bytes);
   }
 

@@ -5,6 +5,10 @@
 
 #include "hone/ir/graph.h"
 
+namespace hone {
+struct FusionAttrs;
+}
+
 namespace hone::compiler {
 
 /// Drops what no output and no effect needs, in programs that calls carry too: results of branches and loops that
@@ -45,6 +49,15 @@ struct FusionDecision {
   int64_t calls = 0;
   double bytes_saved = 0;  ///< not written and not read again
 };
+
+/// Null, or why no kernel runs this cluster (static storage).
+const char* refuses_cluster(const FusionAttrs& attrs);
+
+/// Makes a product of single terms part of the optimizer step that alone reads it: the gradient of a dense layer for
+/// one example is then never in memory.
+///   %1 = dot_general %x, %g, contract [0] x [0]; %2:2 = sgd_update %p, %1, %v, %rate
+///   =>   %2:2 = fusion(%x, %g, %p, %v, %rate) { dot_general, sgd_update }
+ir::Graph fuse_updates(const ir::Graph& graph, std::vector<FusionDecision>* log = nullptr);
 
 /// Gathers elementwise calls of one shape into fusion calls, which run tile by tile in L1.
 ///   %1 = add %0, %b; %2 = relu %1   =>   %2 = fusion(%0, %b) { add, relu }

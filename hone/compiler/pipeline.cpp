@@ -126,6 +126,7 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOpt
   p.step("simplify", simplify);  // what decompositions bring
   p.step("remove_dead", remove_dead);
   p.step("share_transposes", share_transposes);
+  p.step("fuse_updates", [&](const ir::Graph& g) { return fuse_updates(g, &result.fusion); });
   p.step("recompute", [&](const ir::Graph& g) { return recompute(g, save_memory); });
   p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion, p.seed("cluster")); });
   p.step("schedule", schedule);

@@ -46,7 +46,7 @@ class Recomputer {
     double flops = 0;
     for (uint32_t n = 0; n < nodes_.size(); ++n) {
       find_given(n);
-      if (nodes_[n].op->cost) flops += cost(nodes_[n]).flops;
+      flops += ir::cost_of(graph_, nodes_[n]).flops;
     }
     flops_left_ = kExtraWork * flops;
   }
@@ -89,18 +89,11 @@ class Recomputer {
     return kind == OpClass::Elementwise || kind == OpClass::Movement || kind == OpClass::Composite ||
            kind == OpClass::Library;
   }
-  Cost cost(const ir::Node& node) const {
-    SmallVector<const TensorType*, 8> inputs;
-    SmallVector<TensorType, 4> results;
-    for (const ir::ValueId operand : graph_.operands(node)) inputs.push_back(&graph_.type(operand));
-    for (uint32_t i = 0; i < node.results; ++i) results.push_back(graph_.type(node.first_result + i));
-    return node.op->cost(node.attrs, {inputs.data(), inputs.size()}, {results.data(), results.size()});
-  }
   // Operations that running it twice costs: none where it is bound by memory, as what moves or normalises is.
   double price(const ir::Node& node) const {
     constexpr double kFlopsPerByte = 4;
     if (at_any_price_ || node.op->op_class == OpClass::Elementwise || node.op->op_class == OpClass::Movement) return 0;
-    const Cost c = cost(node);
+    const Cost c = ir::cost_of(graph_, node);
     return node.op->op_class == OpClass::Library || c.flops > kFlopsPerByte * c.bytes ? c.flops : 0;
   }
   static bool view(const ir::Node& node) {

@@ -45,7 +45,6 @@ std::vector<ir::Graph> with_itself(std::span<const DType> types) {
   return graphs;
 }
 
-constexpr DType kIntTypes[] = {i8, i32, i64, u8, u64};
 constexpr DType kSignedTypes[] = {f32, f64, f16, bf16, i8, i32};
 constexpr DType kLogicTypes[] = {bool_, i32, u8};
 

@@ -122,12 +122,8 @@ std::map<std::string, OpCost> costs_of(const ir::Graph& graph) {
   for (const ir::Node& node : graph.nodes()) {
     OpCost& cost = costs[std::string(node.op->name)];
     ++cost.calls;
-    if (!node.op->cost || node.op->op_class == OpClass::View) continue;
-    SmallVector<const TensorType*, 8> inputs;
-    SmallVector<TensorType, 4> outputs;
-    for (const ir::ValueId operand : graph.operands(node)) inputs.push_back(&graph.type(operand));
-    for (uint32_t i = 0; i < node.results; ++i) outputs.push_back(graph.type(node.first_result + i));
-    const Cost one = node.op->cost(node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+    if (node.op->op_class == OpClass::View) continue;
+    const Cost one = ir::cost_of(graph, node);
     cost.flops += one.flops, cost.bytes += one.bytes;
   }
   return costs;

@@ -197,6 +197,15 @@ bool Graph::same(const Region& region) const {
          std::ranges::equal(nodes_, other.nodes_, same_node) && outputs_ == other.outputs_;
 }
 
+Cost cost_of(const Graph& graph, const Node& node) {
+  if (!node.op->cost) return {};
+  SmallVector<const TensorType*, 8> inputs;
+  SmallVector<TensorType, 4> outputs;
+  for (const ValueId operand : graph.operands(node)) inputs.push_back(&graph.type(operand));
+  for (uint32_t i = 0; i < node.results; ++i) outputs.push_back(graph.type(node.first_result + i));
+  return node.op->cost(node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()});
+}
+
 bool has_effect(const Node& node) {
   if (node.op->op_class == OpClass::Effect) return !node.op->effects || node.op->effects(node.attrs);
   for (const auto& region : regions_of(node.attrs)) {

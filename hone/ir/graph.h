@@ -113,6 +113,9 @@ class Graph final : public Region {
   std::vector<ValueId> outputs_;
 };
 
+/// Operations and bytes of one run of the node, by its op's rule and static types; zeros where the op has none.
+Cost cost_of(const Graph& graph, const Node& node);
+
 /// True if the node must run, in order, whatever becomes of its results.
 bool has_effect(const Node& node);
 

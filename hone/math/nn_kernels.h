@@ -86,8 +86,13 @@ struct NnKernels {
   void (*gru_cell)(const float* x, const float* r, const float* h, float* next, int64_t n);
   void (*sgd)(const SgdStep& s, const float* p, const float* g, const float* v, float* next_p, float* next_v,
               int64_t n);
+  /// The gradient is a row of an outer product of f32: x row[i].
+  void (*sgd_outer)(const SgdStep& s, const float* p, float x, const float* row, const float* v, float* next_p,
+                    float* next_v, int64_t n);
   void (*adam)(const AdamStep& s, const float* p, const float* g, const float* m, const float* v, float* next_p,
                float* next_m, float* next_v, int64_t n);
+  void (*adam_outer)(const AdamStep& s, const float* p, float x, const float* row, const float* m, const float* v,
+                     float* next_p, float* next_m, float* next_v, int64_t n);
 };
 
 }  // namespace hone::math

@@ -190,11 +190,29 @@ inline void gru_row(const float* x, const float* r, const float* h, float* next,
   });
 }
 
-inline void sgd_array(const SgdStep& s, const float* p, const float* g, const float* v, float* next_p, float* next_v,
-                      int64_t n) {
+/// Gradients in memory.
+struct Gradients {
+  const float* g;
+  template <class Access>
+  F32 operator()(Access access, int64_t i) const {
+    return access.load(g + i);
+  }
+};
+/// Gradients that are a row of an outer product, as `panel` (contraction.h) computes it.
+struct OuterGradients {
+  F32 x;
+  const float* row;
+  template <class Access>
+  F32 operator()(Access access, int64_t i) const {
+    return fma(x, access.load(row + i), F32(0.0F));
+  }
+};
+
+template <class G>
+void sgd_steps(const SgdStep& s, const float* p, G gradients, const float* v, float* next_p, float* next_v, int64_t n) {
   const F32 rate = s.rate, momentum = s.momentum, decay = s.decay;
   walk_vectors(n, [&](int64_t i, auto access) {
-    const F32 step = access.load(g + i) * rate, velocity = access.load(v + i) * momentum - step;
+    const F32 step = gradients(access, i) * rate, velocity = access.load(v + i) * momentum - step;
     F32 param = access.load(p + i);
     if (s.decay != 0) param = param - param * decay;
     access.store(param + (s.nesterov ? velocity * momentum - step : velocity), next_p + i);
@@ -202,12 +220,22 @@ inline void sgd_array(const SgdStep& s, const float* p, const float* g, const fl
   });
 }
 
-inline void adam_array(const AdamStep& s, const float* p, const float* g, const float* m, const float* v, float* next_p,
-                       float* next_m, float* next_v, int64_t n) {
+inline void sgd_array(const SgdStep& s, const float* p, const float* g, const float* v, float* next_p, float* next_v,
+                      int64_t n) {
+  sgd_steps(s, p, Gradients{g}, v, next_p, next_v, n);
+}
+inline void sgd_outer(const SgdStep& s, const float* p, float x, const float* row, const float* v, float* next_p,
+                      float* next_v, int64_t n) {
+  sgd_steps(s, p, OuterGradients{x, row}, v, next_p, next_v, n);
+}
+
+template <class G>
+void adam_steps(const AdamStep& s, const float* p, G gradients, const float* m, const float* v, float* next_p,
+                float* next_m, float* next_v, int64_t n) {
   const F32 alpha = s.alpha, rest_1 = s.one_minus_beta_1, rest_2 = s.one_minus_beta_2, epsilon = s.epsilon,
             decay = s.decay;
   walk_vectors(n, [&](int64_t i, auto access) {
-    const F32 gradient = access.load(g + i), old_m = access.load(m + i), old_v = access.load(v + i);
+    const F32 gradient = gradients(access, i), old_m = access.load(m + i), old_v = access.load(v + i);
     const F32 first = old_m + (gradient - old_m) * rest_1, second = old_v + (gradient * gradient - old_v) * rest_2;
     F32 param = access.load(p + i);
     if (s.decay != 0) param = param - param * decay;
@@ -215,6 +243,15 @@ inline void adam_array(const AdamStep& s, const float* p, const float* g, const 
     access.store(first, next_m + i);
     access.store(second, next_v + i);
   });
+}
+
+inline void adam_array(const AdamStep& s, const float* p, const float* g, const float* m, const float* v, float* next_p,
+                       float* next_m, float* next_v, int64_t n) {
+  adam_steps(s, p, Gradients{g}, m, v, next_p, next_m, next_v, n);
+}
+inline void adam_outer(const AdamStep& s, const float* p, float x, const float* row, const float* m, const float* v,
+                       float* next_p, float* next_m, float* next_v, int64_t n) {
+  adam_steps(s, p, OuterGradients{x, row}, m, v, next_p, next_m, next_v, n);
 }
 
 constexpr void fill_nn_rows(NnKernels& k) {
@@ -231,7 +268,9 @@ constexpr void fill_nn_rows(NnKernels& k) {
   k.lstm_cell_grad = &lstm_grad_row;
   k.gru_cell = &gru_row;
   k.sgd = &sgd_array;
+  k.sgd_outer = &sgd_outer;
   k.adam = &adam_array;
+  k.adam_outer = &adam_outer;
 }
 
 }  // namespace hone::math::HONE_LEVEL

@@ -20,6 +20,12 @@ inline Dim extent(const Shape& shape, const Ints& axes) {
   return product;
 }
 
+/// Whether two matrices are multiplied over an axis of one element each: each product of theirs is a sum of one term.
+inline bool is_outer_product(const Shape& lhs, const Shape& rhs, const DotAttrs& attrs) {
+  return lhs.rank() == 2 && rhs.rank() == 2 && attrs.lhs_batch.empty() && attrs.lhs_contract.size() == 1 &&
+         extent(lhs, attrs.lhs_contract) == Dim(1);
+}
+
 /// What a dense op is as a dot_general.
 inline DotAttrs dense_as_dot(int rank) {
   return {.lhs_batch = {}, .rhs_batch = {}, .lhs_contract = {rank - 1}, .rhs_contract = {0}};

@@ -26,6 +26,11 @@ void infer_compare(InferContext& c) {
   c.out().dtype = bool_;
 }
 
+std::vector<Sample> with_attrs(std::vector<Sample> samples, const Attrs& attrs) {
+  for (Sample& sample : samples) sample.attrs = attrs;
+  return samples;
+}
+
 std::vector<Sample> elementwise_samples(int operands, double low, double high, DType dtype) {
   std::vector<Sample> samples;
   for (const Shape& shape : {Shape{}, Shape{0}, Shape{1}, Shape{3}, Shape{4}, Shape{5}, Shape{7}, Shape{8}, Shape{9},

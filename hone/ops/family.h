@@ -44,6 +44,8 @@ void check_same_types(InferContext& c, int first = 0);
 
 /// Shapes that every elementwise op is tried on: empty, one element, around the vector widths, several axes.
 std::vector<Sample> elementwise_samples(int operands, double low, double high, DType dtype = DType::f32);
+/// The same samples of an op that has attributes.
+std::vector<Sample> with_attrs(std::vector<Sample> samples, const Attrs& attrs);
 template <int kOperands>
 std::vector<Sample> default_samples() {
   return elementwise_samples(kOperands, -2, 2);

@@ -3,6 +3,7 @@
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/family.h"
+#include "hone/ops/table.h"
 
 namespace hone {
 namespace {
@@ -23,16 +24,32 @@ void infer_fusion(InferContext& c) {
   for (int i = 0; i < c.outputs(); ++i) c.out(i) = body.type(body.outputs()[static_cast<size_t>(i)]);
 }
 
+/// Operations of all calls, bytes of the operands and results alone.
 Cost fusion_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {
   Cost cost = family::movement_cost(attrs, inputs, outputs);
-  for (const auto& type : outputs) cost.flops = std::max(cost.flops, static_cast<double>(type.shape.count()));
-  cost.flops *= static_cast<double>(body_of(attrs).nodes().size());
+  const ir::Graph& body = body_of(attrs);
+  for (const ir::Node& node : body.nodes()) cost.flops += ir::cost_of(body, node).flops;
   return cost;
 }
 
 void decompose_fusion(const Call& call) {
   std::vector<Tensor> results = ir::interpret(body_of(call.attrs), call.inputs);
   std::ranges::move(results, call.outputs.begin());
+}
+
+// A step of SGD over the outer product of x and y: x, y, parameter, velocity, rate.
+Sample update_sample(int64_t rows, int64_t columns) {
+  ir::Builder builder(std::make_shared<ir::Context>());
+  const TensorType parameter{f32, {rows, columns}};
+  std::vector<TensorType> types{{f32, {1, rows}}, {f32, {1, columns}}, parameter, parameter, {f32, {}}};
+  std::vector<ir::ValueId> in;
+  for (const TensorType& type : types) in.push_back(builder.add_input(type, {}));
+  const ir::ValueId gradient = builder.add_one(ops::dot_general, DotAttrs{{}, {}, {0}, {0}}, std::span(in).first(2), 0);
+  const ir::ValueId operands[] = {in[2], gradient, in[3], in[4]};
+  const uint32_t made = builder.add(ops::sgd_update, SgdAttrs{0.9, 0, false}, operands, 2, 0);
+  const ir::ValueId first = builder.graph().nodes()[made].first_result;
+  const FusionAttrs attrs{{std::make_shared<ir::Graph>(builder.finish({first, first + 1}))}};
+  return {.inputs = std::move(types), .attrs = Attrs(attrs), .outputs = 2};
 }
 
 // tanh(a + b) and a + b
@@ -46,6 +63,7 @@ std::vector<Sample> fusion_samples() {
     const FusionAttrs attrs{{std::make_shared<ir::Graph>(builder.finish({curve, sum}))}};
     samples.push_back({.inputs = {{f32, shape}, {f32, shape}}, .attrs = Attrs(attrs), .outputs = 2});
   }
+  samples.push_back(update_sample(5, 17));
   return samples;
 }
 

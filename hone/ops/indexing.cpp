@@ -157,9 +157,13 @@ Tensor Tensor::operator[](std::initializer_list<Index> indices) const {
   return apply(*this, {indices.begin(), indices.size()});
 }
 
-Tensor Tensor::operator[](const Tensor& mask) const {
-  if (!defined() || !mask.defined())
-    throw Error(Code::kFailedPrecondition, "indexing with a tensor that was never set");
+Tensor Tensor::operator[](const Mask& index) const {
+  const LocationScope scope(index.location);
+  const Tensor& mask = index.tensor;
+  if (!defined() || !mask.defined()) {
+    throw Error(Code::kFailedPrecondition,
+                {.what = "indexing with a tensor that was never set", .location = LocationScope::resolve({})});
+  }
   if (mask.dtype() != bool_) {
     fail(Code::kInvalidArgument, fmt::format("a tensor of {} as index", to_string(mask.type())), *this, {},
          "index with a bool mask (x[x > 0]), or take(x, indices)");

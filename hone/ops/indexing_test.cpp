@@ -78,6 +78,7 @@ TEST(Indexing, ErrorsNameAxisShapeAndLine) {
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(c.text), std::string::npos) << error.what();
       EXPECT_NE(std::string(error.what()).find("i64[2,3]"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("indexing_test.cpp:"), std::string::npos) << error.what();
     }
   }
 }

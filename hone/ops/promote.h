@@ -23,5 +23,15 @@ Tensor broadcast_to(Tensor x, const Shape& shape, Location location);
 
 /// Promotes and broadcasts the operands to one type and calls the op. `floating`: integers compute in f32.
 Tensor call_elementwise(const Op& op, AttrRef attrs, std::span<Operand* const> operands, bool floating);
+template <bool kFloating, class... Operands>
+Tensor elementwise(const Op& op, Operands&... operands) {
+  Operand* list[] = {&operands...};
+  return call_elementwise(op, {}, list, kFloating);
+}
+/// An op of one operand that has parameters.
+inline Tensor elementwise(const Op& op, AttrRef params, Operand& x) {
+  Operand* list[] = {&x};
+  return call_elementwise(op, params, list, true);
+}
 
 }  // namespace hone

@@ -78,15 +78,8 @@ Cost scan_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::sp
   const auto& a = attrs.as<ScanAttrs>();
   const ir::Graph& body = ir::graph_of(a.body[0]);
   if (!a.length[0].is_number() || !body.is_static()) return cost;
-  for (const ir::Node& node : body.nodes()) {
-    if (!node.op->cost) continue;
-    SmallVector<const TensorType*, 8> given;
-    SmallVector<TensorType, 4> made;
-    for (const ir::ValueId operand : body.operands(node)) given.push_back(&body.type(operand));
-    for (uint32_t i = 0; i < node.results; ++i) made.push_back(body.type(node.first_result + i));
-    cost.flops += static_cast<double>(a.length[0].number()) *
-                  node.op->cost(node.attrs, {given.data(), given.size()}, {made.data(), made.size()}).flops;
-  }
+  for (const ir::Node& node : body.nodes())
+    cost.flops += static_cast<double>(a.length[0].number()) * ir::cost_of(body, node).flops;
   return cost;
 }
 

@@ -14,7 +14,10 @@ namespace {
 
 Tensor squared_norm(const Tensor& gradient) { return sum(square(cast(gradient, compute_type(gradient.dtype())))); }
 
-void scale(Tensor& gradient, const Tensor& factor) { gradient = std::move(gradient) * cast(factor, gradient.dtype()); }
+void scale(Tensor& gradient, const Tensor& factor) {
+  const Tensor same_type = cast(factor, gradient.dtype());
+  gradient = std::move(gradient) * same_type;
+}
 
 // factor = limit min(1 / norm, 1 / limit); a norm that is not finite makes all gradients NaN, so that it is noticed.
 void clip_global(double limit, std::span<Tensor> gradients) {

@@ -22,6 +22,7 @@ namespace hone {
 
 class Tensor;
 class Index;
+class Mask;
 class Interpreter;
 
 /// How elements lie in the buffer. Dense row-major, but for two cases that never leave Hone's own hands: a broadcast
@@ -154,7 +155,7 @@ class Tensor {
   /// NumPy's basic indexing: x[2], x[{0, slice(1, -1), ellipsis}]; a bool tensor selects the elements where it is true.
   Tensor operator[](const Index& index) const;
   Tensor operator[](std::initializer_list<Index> indices) const;
-  Tensor operator[](const Tensor& mask) const;
+  Tensor operator[](const Mask& mask) const;
 
   TensorImpl* impl() const { return impl_.get(); }
   explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
@@ -206,6 +207,16 @@ class Index {
   Kind kind;
   int64_t number = 0;
   hone::Slice slice;
+  Location location;
+};
+
+/// A bool tensor as an index. Captures the caller's line.
+class Mask {
+ public:
+  template <class T>
+    requires(!std::is_arithmetic_v<T> && std::is_convertible_v<const T&, Tensor>)
+  Mask(const T& mask, Location l = Location::current()) : tensor(mask), location(l) {}  // NOLINT
+  Tensor tensor;
   Location location;
 };
 

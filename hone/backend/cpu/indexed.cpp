@@ -15,6 +15,13 @@ namespace {
 
 constexpr int64_t kGrainBytes = 64 << 10;
 
+template <class T>
+T read(const std::byte* data, int64_t i) {
+  T value;
+  std::memcpy(&value, data + i * static_cast<int64_t>(sizeof(T)), sizeof value);
+  return value;
+}
+
 // The index operand as vectors of components, whatever its type and the place of its vector axis.
 class IndexVectors {
  public:
@@ -34,16 +41,16 @@ class IndexVectors {
     const int64_t i = inner_ == 1 ? j * components_ + k : (j / inner_ * components_ + k) * inner_ + j % inner_;
     switch (dtype_) {
       case i32:
-        return read<int32_t>(i);
+        return read<int32_t>(data_, i);
       case i64:
-        return read<int64_t>(i);
+        return read<int64_t>(data_, i);
       default:
         return visit_dtype(dtype_, [&](auto kind) -> int64_t {
           if constexpr (std::is_integral_v<decltype(kind)>) {
             if constexpr (std::is_same_v<decltype(kind), uint64_t>)
-              return static_cast<int64_t>(std::min<uint64_t>(read<uint64_t>(i), INT64_MAX));
+              return static_cast<int64_t>(std::min<uint64_t>(read<uint64_t>(data_, i), INT64_MAX));
             else
-              return static_cast<int64_t>(read<decltype(kind)>(i));
+              return static_cast<int64_t>(read<decltype(kind)>(data_, i));
           } else {
             return 0;
           }
@@ -52,12 +59,6 @@ class IndexVectors {
   }
 
  private:
-  template <class T>
-  T read(int64_t i) const {
-    T value;
-    std::memcpy(&value, data_ + i * static_cast<int64_t>(sizeof(T)), sizeof value);
-    return value;
-  }
   Tensor dense_;
   const std::byte* data_;
   DType dtype_;

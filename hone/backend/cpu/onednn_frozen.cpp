@@ -6,6 +6,7 @@
 
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/onednn_descriptors.h"
+#include "hone/base/small_vector.h"
 #include "hone/device/device.h"
 #include "hone/ops/frozen.h"
 
@@ -119,29 +120,35 @@ Ref<Buffer> FrozenPrimitive::packed(Arguments& arguments, const Tensor& weights)
 void FrozenPrimitive::run(const std::byte* source, const Tensor& weights, const Tensor& bias, std::byte* result) const {
   std::unique_ptr<Arguments> arguments(spare_.exchange(nullptr, std::memory_order_acq_rel));
   if (!arguments) arguments = std::make_unique<Arguments>(parts_);
-  Ref<Buffer> kernel, scratch;
+  SmallVector<Ref<Buffer>, 4> held;  // for the time of the call
+  const auto lend = [&](memory& to, const memory::desc& desc) {
+    held.push_back(cpu().allocate(desc.get_size()));
+    set(to, held.back()->data());
+  };
   if (parts_.weights == parts_.plain) {
     set(arguments->weights, weights.mutable_bytes());
   } else {
-    kernel = packed(*arguments, weights);
-    set(arguments->weights, kernel->data());
+    held.push_back(packed(*arguments, weights));
+    set(arguments->weights, held.back()->data());
   }
-  set(arguments->source, source), set(arguments->bias, bias.mutable_bytes()), set(arguments->result, result);
+  set(arguments->source, source);
+  set(arguments->bias, bias.mutable_bytes());
+  set(arguments->result, result);
+  const memory *from = &arguments->source, *to = &arguments->result;
   const bool blocked = static_cast<bool>(parts_.enter);
-  Ref<Buffer> inside, outside;
   if (blocked) {
-    inside = cpu().allocate(parts_.blocked_source.get_size()),
-    outside = cpu().allocate(parts_.blocked_result.get_size());
-    set(arguments->blocked_source, inside->data()), set(arguments->blocked_result, outside->data());
+    lend(arguments->blocked_source, parts_.blocked_source);
+    lend(arguments->blocked_result, parts_.blocked_result);
+    from = &arguments->blocked_source;
+    to = &arguments->blocked_result;
   }
-  dnnl_exec_arg_t list[5] = {{DNNL_ARG_SRC, (blocked ? arguments->blocked_source : arguments->source).get()},
+  dnnl_exec_arg_t list[5] = {{DNNL_ARG_SRC, from->get()},
                              {DNNL_ARG_WEIGHTS, arguments->weights.get()},
                              {DNNL_ARG_BIAS, arguments->bias.get()},
-                             {DNNL_ARG_DST, (blocked ? arguments->blocked_result : arguments->result).get()}};
+                             {DNNL_ARG_DST, to->get()}};
   int count = 4;
-  if (const size_t bytes = parts_.scratch.get_size()) {
-    scratch = cpu().allocate(bytes);
-    set(arguments->scratch, scratch->data());
+  if (parts_.scratch.get_size() > 0) {
+    lend(arguments->scratch, parts_.scratch);
     list[count++] = {DNNL_ARG_SCRATCHPAD, arguments->scratch.get()};
   }
   run_library([&] {
@@ -253,7 +260,7 @@ FrozenPrimitive::Parts winograd(const onednn::ConvDescriptors& d, const dnnl::pr
       convolution_forward(pd), d.source,           d.plain,       pd.weights_desc(), d.bias, d.result,
       pd.scratchpad_desc(),    pd.impl_info_str(), pd.src_desc(), pd.dst_desc()};
   const engine& e = onednn::engine();
-  parts.enter = reorder({e, d.source, e, parts.blocked_source}),
+  parts.enter = reorder({e, d.source, e, parts.blocked_source});
   parts.leave = reorder({e, parts.blocked_result, e, d.result});
   return parts;
 }
