@@ -56,7 +56,8 @@ function(hone_module NAME)
   file(GLOB SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hone/${NAME}/*.cpp)
   add_library(${TARGET} MODULE ${SOURCES})
   target_link_libraries(${TARGET} PRIVATE hone_flags ${ARG_LIBRARIES})
-  target_link_options(${TARGET} PRIVATE -Wl,--no-undefined)
+  # It stays loaded to the end of the process, and a thread may be at work in it then: nothing of it is destroyed.
+  target_link_options(${TARGET} PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,--wrap=__cxa_atexit)
   set_target_properties(${TARGET} PROPERTIES OUTPUT_NAME ${ARG_OUTPUT} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                         LIBRARY_OUTPUT_DIRECTORY ${HONE_MODULE_DIR})
 endfunction()

@@ -153,5 +153,20 @@ TEST(JitDeathTest, MissingLibraryLeavesTheTilesAndOneWarning) {
   EXPECT_EXIT(std::exit(run_without_library()), testing::ExitedWithCode(0), "");
 }
 
+// A process that ends while the generator is loaded, or works, in the background.
+int end_after(int milliseconds) {
+  const Inputs in;
+  const auto f = function(layer);
+  for (int call = 0; call < 2; ++call) f(in.x, in.bias, in.residual);
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  return 0;
+}
+
+TEST(JitDeathTest, ProcessesEndWhileCodeIsBeingMade) {
+  if (!codegen::built()) GTEST_SKIP() << "built without HONE_JIT";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (int i = 0; i < 12; ++i) EXPECT_EXIT(std::exit(end_after(2 * i)), testing::ExitedWithCode(0), "") << i;
+}
+
 }  // namespace
 }  // namespace hone

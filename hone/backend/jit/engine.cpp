@@ -131,6 +131,11 @@ constexpr codegen::Generator kGenerator{codegen::kVersion, compile_map, release}
 }  // namespace
 }  // namespace hone::jit
 
+// Destructors of LLVM's static objects, which the linker's --wrap sends here (hone_module), are not registered: at exit
+// they would run before whoever waits for a thread that compiles.
+extern "C" int __wrap___cxa_atexit(void (*)(void*), void*, void*);  // NOLINT(bugprone-reserved-identifier)
+extern "C" int __wrap___cxa_atexit(void (*)(void*), void*, void*) { return 0; }
+
 extern "C" [[gnu::visibility("default")]] const hone::codegen::Generator* hone_jit_generator(int32_t version) {
   return version == hone::codegen::kVersion ? &hone::jit::kGenerator : nullptr;
 }
