@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <mutex>
+#include <vector>
 
 #include "hone/base/log.h"
 

@@ -37,7 +37,7 @@ template <class I, class T>
 I saturate(T x) {
   constexpr int kBits = 8 * static_cast<int>(sizeof(I)) - (I(-1) < I(0) ? 1 : 0);
   constexpr I kMax = static_cast<I>(static_cast<UintOf<I>>(-1) >> (I(-1) < I(0) ? 1 : 0)), kMin = static_cast<I>(~kMax);
-  constexpr T kLimit = static_cast<T>(kMax / 2 + 1) * 2;  // 2^kBits
+  constexpr T kLimit = static_cast<T>((kMax >> 1) + 1) * 2;  // 2^kBits
   static_assert(kBits > 0);
   const bool inside = x < kLimit && x >= static_cast<T>(kMin);
   const I outside = x >= kLimit ? kMax : x < static_cast<T>(kMin) ? kMin : I{0};
