@@ -4,6 +4,7 @@
 
 #include "hone/base/hash.h"
 #include "hone/compiler/passes.h"
+#include "hone/ir/region.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
@@ -193,7 +194,7 @@ class Clusterer {
 }  // namespace
 
 const char* refuses_cluster(const FusionAttrs& attrs) {
-  const auto& body = static_cast<const ir::Graph&>(*attrs.body[0]);
+  const ir::Graph& body = ir::graph_of(attrs.body[0]);
   SmallVector<TensorType, 4> types;
   for (const ir::ValueId output : body.outputs()) types.push_back(body.type(output));
   const KernelQuery query{ops::fusion, attrs, {}, {types.data(), types.size()}};

@@ -2,19 +2,17 @@
 #include <fmt/format.h>
 
 #include "hone/compiler/stablehlo_forms.h"
+#include "hone/ir/region.h"
 
 namespace hone::compiler {
 namespace {
 
+using ir::graph_of;
 using ir::Node;
 using ir::Reader;
 using ir::ValueId;
 using ir::Writer;
 using ir::text::Attribute;
-
-const ir::Graph& graph_of(const std::shared_ptr<const Region>& region) {
-  return static_cast<const ir::Graph&>(*region);
-}
 
 // Branches read the values around them by name; so what they are given is no operand.
 bool write_if(Writer& writer, const Node& node) {

@@ -1,5 +1,5 @@
 // A cluster of calls that one kernel runs. Passes make it, after differentiation and batching.
-#include "hone/ir/graph.h"
+#include "hone/ir/region.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/family.h"
@@ -8,11 +8,11 @@
 namespace hone {
 namespace {
 
-const ir::Graph& body_of(AttrRef attrs) { return static_cast<const ir::Graph&>(*attrs.as<FusionAttrs>().body[0]); }
+const ir::Graph& body_of(AttrRef attrs) { return ir::graph_of(attrs.as<FusionAttrs>().body[0]); }
 
 void infer_fusion(InferContext& c) {
   if (c.attrs<FusionAttrs>().body.size() != 1) c.fail("number of programs", "a cluster has one body");
-  const auto& body = static_cast<const ir::Graph&>(*c.attrs<FusionAttrs>().body[0]);
+  const ir::Graph& body = ir::graph_of(c.attrs<FusionAttrs>().body[0]);
   if (static_cast<size_t>(c.outputs()) != body.outputs().size())
     c.fail("number of results", "the body has other outputs");
   const std::span<const ir::Input> inputs = body.inputs();

@@ -11,6 +11,7 @@
 #include "hone/base/parallel.h"
 #include "hone/base/settings.h"
 #include "hone/ir/graph.h"
+#include "hone/ir/region.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
@@ -22,7 +23,7 @@ constexpr int64_t kBlock = 1024;              // elements of a tile at most
 constexpr int64_t kScratchBytes = 48 * 1024;  // of all blocks that a thread holds
 constexpr int64_t kWork = 32768;              // calls times elements that are worth a thread
 
-const ir::Graph& body_of(AttrRef attrs) { return static_cast<const ir::Graph&>(*attrs.as<FusionAttrs>().body[0]); }
+const ir::Graph& body_of(AttrRef attrs) { return ir::graph_of(attrs.as<FusionAttrs>().body[0]); }
 
 math::TileFn tile_of(const ir::Graph& body, const ir::Node& node) {
   const auto type = [&](size_t i) { return static_cast<int>(body.type(body.operands(node)[i]).dtype); };

@@ -4,7 +4,7 @@
 
 #include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
-#include "hone/ir/graph.h"
+#include "hone/ir/region.h"
 #include "hone/ops/dot_axes.h"
 
 namespace hone {
@@ -87,7 +87,7 @@ void run_update(const KernelCall& call) {
 
 // The step of a parameter whose gradient is an outer product, a cluster of dot_general and update over the operands
 // lhs, rhs, parameter, slots and scalars: the gradient is never in memory. It has the bits of cpu.small_contraction.
-const ir::Graph& body_of(AttrRef attrs) { return static_cast<const ir::Graph&>(*attrs.as<FusionAttrs>().body[0]); }
+const ir::Graph& body_of(AttrRef attrs) { return ir::graph_of(attrs.as<FusionAttrs>().body[0]); }
 
 const char* refuses_cluster(const KernelQuery& query) {
   const ir::Graph& body = body_of(query.attrs);
