@@ -73,7 +73,7 @@ function(hone_test NAME)
   target_precompile_headers(${NAME}_test REUSE_FROM hone_test_main)
   add_test(NAME ${NAME} COMMAND ${NAME}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${HONE_TEST_TIMEOUT})
-  if(HONE_JIT AND NOT BUILD_SHARED_LIBS)  # else it lies beside the library that looks for it
+  if(HONE_JIT)  # sanitizers load libraries themselves, past the RUNPATH of the test
     set_tests_properties(${NAME} PROPERTIES ENVIRONMENT HONE_JIT_LIBRARY=${HONE_MODULE_DIR}/libhone-jit.so)
   endif()
   foreach(LABEL IN LISTS ARG_LABELS)  # the target memory_tests builds what `ctest -L memory` runs

@@ -153,7 +153,6 @@ MapCode::~MapCode() {
     const std::lock_guard lock(s.mutex);
     const auto found = s.codes.find(key_);
     if (found != s.codes.end() && found->second.expired()) s.codes.erase(found);
-    if (s.ended) return;
   }
   if (owner_) codegen::generator()->release(owner_);
 }
@@ -186,7 +185,7 @@ bool MapCode::compile() {
 void MapCode::generate() {
   const codegen::Generator* const generator = codegen::generator();
   if (!generator) return;
-  static const Ending ending;  // before what the generator's libraries destroy
+  static const Ending ending;
   {
     const std::lock_guard lock(shared().mutex);
     if (shared().ended) return;
