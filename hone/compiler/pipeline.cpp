@@ -163,8 +163,8 @@ Compiled compile(const ir::Graph& graph, const CompileOptions& options) {
   return lean;
 }
 
-std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs) {
-  const Compiled compiled = compile(optimize(graph));
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs, const CompileOptions& options) {
+  const Compiled compiled = compile(optimize(graph), options);
   const ir::Graph& program = compiled.executable->graph();
   std::vector<Tensor> given, outputs;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -36,6 +36,7 @@ Compiled compile(const ir::Graph& graph, const CompileOptions& options = {});
 const std::string& dump_directory();
 
 /// Compiles a static graph and runs it once. `inputs` as ir::interpret takes them; they stay as they are.
-std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs);
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs,
+                             const CompileOptions& options = {});
 
 }  // namespace hone::compiler
