@@ -11,6 +11,22 @@ enum class Reproducible {
   Threads,  ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
 };
 
+/// Passes of the compiler, by the names that HONE_PASSES and reports use (hone/compiler/passes.h says what each does).
+/// One that is off is left out of what is compiled from then on, with the same bits: for finding which pass is at
+/// fault. Without `decompose`, ops that no kernel serves are Error kUnsupported.
+struct PassSettings {
+  bool remove_dead = true;
+  bool simplify = true;
+  bool constant_folding = true;  ///< a part of simplify
+  bool expand_norm = true;
+  bool decompose = true;
+  bool share_transposes = true;
+  bool fuse_updates = true;
+  bool recompute = true;
+  bool cluster = true;
+  bool schedule = true;
+};
+
 struct Settings {
   Reproducible reproducible = Reproducible::Off;
   size_t memory_limit = 0;         ///< bytes the device allocator may hold; 0 = no limit
@@ -21,6 +37,7 @@ struct Settings {
   /// Functions that run often get machine code for their fused calls, with the same bits: made in the background, or at
   /// the second call where there is one thread. Off: only those with jit_compile.
   bool jit = true;
+  PassSettings passes;
   bool poison_memory = false;  ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
   /// function() records each function twice and compares: finds what the host does differently each time (counters,
   /// clocks, random numbers of its own). On in builds with asserts.

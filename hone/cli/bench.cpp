@@ -9,6 +9,7 @@
 #include "hone/base/error.h"
 #include "hone/base/parallel.h"
 #include "hone/cli/bench_report.h"
+#include "hone/cli/modes.h"
 #include "hone/cli/output.h"
 #include "hone/cli/verbs.h"
 
@@ -37,8 +38,9 @@ void check(const BenchOptions& options) {
   }
 }
 
-void run(const BenchOptions& options, bool json) {
+void run(BenchOptions options, bool json) {
   check(options);
+  options.mode = chosen_mode(options.mode);
   limit_cpus(options.threads);
   set_threads(options.threads);
   BenchReport report(options);
@@ -66,10 +68,11 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->required()
       ->check(CLI::IsMember({"ops", "dispatch", "w1", "w2", "w3", "w4", "w4l", "w5", "w6", "w7", "r50"}));
   verb->add_option("--mode", options->mode,
-                   "eager, or graph: training steps as a function(), inference by a frozen model")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"eager", "graph"}));
-  verb->add_flag("--no-freeze", options->unfrozen, "mode graph: infer by the model as it is");
+                   "eager; graph: steps and kernels as a function(), inference by a frozen model; jit: the same, whose "
+                   "first call waits for machine code")
+      ->check(CLI::IsMember({kEager, kGraph, kJit}))
+      ->default_str("jit, or graph without a code generator");
+  verb->add_flag("--no-freeze", options->unfrozen, "modes graph and jit: infer by the model as it is");
   verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
   verb->add_option("--threads", options->threads, "threads and CPUs to use")
       ->capture_default_str()

@@ -25,7 +25,7 @@ double median(std::vector<double> values) {
 }  // namespace
 
 void BenchReport::measure(const std::string& name, const std::string& unit, double scale,
-                          const std::function<void()>& step, Config::Table extra) {
+                          const std::function<void()>& step, const Extra& extra) {
   constexpr size_t kFewest = 5;
   const auto begin = Clock::now();
   step();
@@ -45,13 +45,16 @@ void BenchReport::measure(const std::string& name, const std::string& unit, doub
                        {"max", *std::ranges::max_element(times)},
                        {"runs", static_cast<int64_t>(times.size())},
                        {"first_ms", first * 1e3}};
-  result.insert(result.end(), extra.begin(), extra.end());
+  if (extra) {
+    const Config::Table further = extra();
+    result.insert(result.end(), further.begin(), further.end());
+  }
   results_.emplace_back(std::move(result));
   std::fprintf(stderr, "%s: %.4g %s\n", name.c_str(), median(times), unit.c_str());
 }
 
-void BenchReport::time(const std::string& name, const std::function<void()>& step, Config::Table extra) {
-  if (wants(name)) measure(name, "ms", 1e3, step, std::move(extra));
+void BenchReport::time(const std::string& name, const std::function<void()>& step, const Extra& extra) {
+  if (wants(name)) measure(name, "ms", 1e3, step, extra);
 }
 
 void BenchReport::small(const std::string& name, const std::function<void()>& step, int calls) {
@@ -79,15 +82,18 @@ Config BenchReport::document() const {
 }
 
 std::string BenchReport::table() const {
-  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>12}  {:<4}{:>8}{:>12}\n", "result", "median", "min", "max",
-                                 "unit", "runs", "library");
+  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>12}  {:<4}{:>8}{:>12}{:>12}\n", "result", "median", "min", "max",
+                                 "unit", "runs", "cold ms", "library");
   for (const Config& result : results_) {
     const Config* share = result.find("library_share");
-    text +=
-        fmt::format("{:<24}{:>12.4g}{:>12.4g}{:>12.4g}  {:<4}{:>8}{:>12}\n", result.find("name")->as_string(),
-                    result.find("median")->as_number(), result.find("min")->as_number(),
-                    result.find("max")->as_number(), result.find("unit")->as_string(),
-                    result.find("runs")->as_integer(), share ? fmt::format("{:.0f} %", share->as_number() * 100) : "");
+    const std::string& unit = result.find("unit")->as_string();
+    const double median = result.find("median")->as_number();
+    // What the first call takes beyond a steady one: recording, compiling, first touch.
+    const std::string cold = unit == "ms" ? fmt::format("{:.3g}", result.find("first_ms")->as_number() - median) : "";
+    text += fmt::format("{:<24}{:>12.4g}{:>12.4g}{:>12.4g}  {:<4}{:>8}{:>12}{:>12}\n", result.find("name")->as_string(),
+                        median, result.find("min")->as_number(), result.find("max")->as_number(), unit,
+                        result.find("runs")->as_integer(), cold,
+                        share ? fmt::format("{:.0f} %", share->as_number() * 100) : "");
   }
   return text;
 }

@@ -12,9 +12,9 @@ namespace hone::cli {
 
 struct BenchOptions {
   std::string suite;
-  std::string mode = "eager";
+  std::string mode;  ///< of modes.h
   std::string dtype = "f32";
-  bool unfrozen = false;  ///< mode graph: inference by the model as it is
+  bool unfrozen = false;  ///< modes graph and jit: inference by the model as it is
   bool profile = false;   ///< print the slowest ops of a step
   int threads = 2;
   std::string only;
@@ -27,8 +27,10 @@ class BenchReport {
   explicit BenchReport(BenchOptions options) : options_(std::move(options)) {}
   const BenchOptions& options() const { return options_; }
   bool wants(const std::string& name) const { return name.find(options_.only) != std::string::npos; }
-  /// Calls step() until the time is spent; the first call is reported apart. Further keys go into the result.
-  void time(const std::string& name, const std::function<void()>& step, Config::Table extra = {});
+  /// Further keys of a result, asked for once its times are taken.
+  using Extra = std::function<Config::Table()>;
+  /// Calls step() until the time is spent; the first call, which may compile, is reported apart.
+  void time(const std::string& name, const std::function<void()>& step, const Extra& extra = {});
   /// Something that takes nanoseconds: time per call over many.
   void small(const std::string& name, const std::function<void()>& step, int calls = 1000);
   Config document() const;
@@ -37,7 +39,7 @@ class BenchReport {
 
  private:
   void measure(const std::string& name, const std::string& unit, double scale, const std::function<void()>& step,
-               Config::Table extra);
+               const Extra& extra);
   BenchOptions options_;
   Config::Array results_;
 };

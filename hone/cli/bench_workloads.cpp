@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "hone/cli/bench_report.h"
+#include "hone/cli/modes.h"
 #include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/hone.h"
@@ -20,6 +22,18 @@ Tensor random_normal(const Shape& shape) { return random::normal(random::state(n
 Tensor random_labels(int64_t n, int64_t classes) {
   return cast(floor(random::uniform(random::state(nn::next_random_key()), {n}, 0, static_cast<double>(classes)).second),
               i64);
+}
+
+FunctionOptions in_mode(const BenchReport& report, const std::string& name) {
+  const std::string& mode = report.options().mode;
+  return {.name = name, .jit_compile = mode == kJit, .run_eagerly = mode == kEager};
+}
+
+// A call of f(args...): of f itself in mode eager, of a function made of it in the others.
+template <class F, class... Args>
+std::function<void()> call(const BenchReport& report, const std::string& name, F f, Args... args) {
+  if (report.options().mode == kEager) return [=] { (void)f(args...); };
+  return [=, compiled = function(f, in_mode(report, name))] { (void)compiled(args...); };
 }
 
 // The share of a step that library calls take; with --profile, its slowest ops go to stderr.
@@ -58,26 +72,30 @@ void train(BenchReport& report, const std::string& name, const nn::Layer& model,
         optimizer.apply_gradients(tape.gradient(loss, variables), variables);
         return loss;
       },
-      {.name = name, .run_eagerly = report.options().mode == "eager"});
+      in_mode(report, name));
   const auto step = [&] { (void)train_step(x, y).item<float>(); };
-  const double share = library_share(report, name, step);
-  report.time(name, step, {{"parameters", parameters}, {"library_share", share}});
+  report.time(name, step, [&] {
+    return Config::Table{{"parameters", parameters}, {"library_share", library_share(report, name, step)}};
+  });
 }
 
 void infer(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x) {
   if (!report.wants(name)) return;
-  const bool eager = report.options().mode == "eager";
-  if (eager || report.options().unfrozen) {
-    const auto forward =
-        function([&](const Tensor& images) { return model(images); }, {.name = name, .run_eagerly = eager});
+  const FunctionOptions options = in_mode(report, name);
+  if (options.run_eagerly || report.options().unfrozen) {
+    const auto forward = function([&](const Tensor& images) { return model(images); }, options);
     const auto step = [&] { (void)forward(x).raw(); };
-    const double share = library_share(report, name, step);
-    return report.time(name, step, {{"library_share", share}});
+    return report.time(name, step, [&] { return Config::Table{{"library_share", library_share(report, name, step)}}; });
   }
-  const nn::FrozenModel forward = nn::freeze(model, {.sample = x});
-  const auto step = [&] { (void)forward(x).raw(); };
-  const double share = library_share(report, name, step);
-  report.time(name, step, {{"library_share", share}, {"frozen_difference", forward.summary().relative_difference}});
+  std::optional<nn::FrozenModel> frozen;
+  const auto step = [&] {
+    if (!frozen) frozen = nn::freeze(model, {.sample = x, .jit_compile = options.jit_compile});
+    (void)(*frozen)(x).raw();
+  };
+  report.time(name, step, [&] {
+    return Config::Table{{"library_share", library_share(report, name, step)},
+                         {"frozen_difference", frozen->summary().relative_difference}};
+  });
 }
 
 void bench_w5(BenchReport& report) {
@@ -122,54 +140,65 @@ void bench_network(const std::string& suite, BenchReport& report) {
 void bench_ops(BenchReport& report) {
   const Tensor a = random_normal({16}), b = random_normal({16}), m = random_normal({64, 64}),
                n = random_normal({64, 64});
-  report.small("ops.add.16", [&] { (void)(a + b); });
+  const auto small = [&](const std::string& name, int calls, auto f, const auto&... args) {
+    report.small(name, call(report, name, f, args...), calls);
+  };
+  const auto add = [](const Tensor& x, const Tensor& y) { return x + y; };
+  small("ops.add.16", 1000, add, a, b);
   if (report.wants("ops.add.tape.16")) {
     // A tape grows with each op: a fresh one for each thousand.
     std::unique_ptr<GradientTape> tape;
     int calls = 0;
+    const auto step = call(report, "ops.add.tape.16", add, a, b);
     report.small("ops.add.tape.16", [&] {
       if (calls++ % 1000 == 0) {
         tape.reset();
         tape = std::make_unique<GradientTape>();
         tape->watch(a);
       }
-      (void)(a + b);
+      step();
     });
   }
-  report.small("ops.sum.16", [&] { (void)sum(a); });
-  report.small("ops.matmul.64", [&] { (void)matmul(m, n); });
-  const Tensor x = random_normal({64});
-  report.small(
-      "ops.chain20.64",
-      [&] {
-        Tensor y = x;
-        for (int i = 0; i < 10; ++i) y = tanh(y) * 0.5 + y;
-      },
-      100);
+  small("ops.sum.16", 1000, [](const Tensor& x) { return sum(x); }, a);
+  small("ops.matmul.64", 1000, [](const Tensor& x, const Tensor& y) { return matmul(x, y); }, m, n);
+  const auto chain20 = [](const Tensor& x) {
+    Tensor y = x;
+    for (int i = 0; i < 10; ++i) y = tanh(y) * 0.5 + y;
+    return y;
+  };
+  small("ops.chain20.64", 100, chain20, random_normal({64}));
 }
 
 void bench_kernels(BenchReport& report) {
   const Tensor x = random_normal({1024, 4096}), g = random_normal({4096}), b = random_normal({4096});
-  report.time("w7.gelu", [&] { (void)(x * 0.5 * (erf(x * 0.7071067811865476) + 1)); });
-  report.time("w7.gelu.op", [&] { (void)gelu(x); });
-  report.time("w7.softmax", [&] {
-    const Tensor e = exp(x - max(x, -1, true));
-    (void)(e / sum(e, -1, true));
-  });
-  report.time("w7.softmax.op", [&] { (void)softmax(x); });
-  report.time("w7.layernorm", [&] {
-    const Tensor centred = x - mean(x, -1, true);
-    (void)(centred * rsqrt(variance(x, -1, true) + 1e-5) * g + b);
-  });
-  report.time("w7.layernorm.op", [&] { (void)layer_norm(x, g, b, -1, 1e-5); });
-  report.time("w7.bias_relu_residual", [&] { (void)(relu(x + b) + x); });
+  const auto time = [&](const std::string& name, auto f, const auto&... args) {
+    report.time(name, call(report, name, f, args...));
+  };
+  time("w7.gelu", [](const Tensor& t) { return t * 0.5 * (erf(t * 0.7071067811865476) + 1); }, x);
+  time("w7.gelu.op", [](const Tensor& t) { return gelu(t); }, x);
+  const auto composed_softmax = [](const Tensor& t) {
+    const Tensor e = exp(t - max(t, -1, true));
+    return e / sum(e, -1, true);
+  };
+  time("w7.softmax", composed_softmax, x);
+  time("w7.softmax.op", [](const Tensor& t) { return softmax(t); }, x);
+  const auto composed_layer_norm = [](const Tensor& t, const Tensor& scale, const Tensor& offset) {
+    const Tensor centred = t - mean(t, -1, true);
+    return centred * rsqrt(variance(t, -1, true) + 1e-5) * scale + offset;
+  };
+  time("w7.layernorm", composed_layer_norm, x, g, b);
+  const auto own_layer_norm = [](const Tensor& t, const Tensor& scale, const Tensor& offset) {
+    return layer_norm(t, scale, offset, -1, 1e-5);
+  };
+  time("w7.layernorm.op", own_layer_norm, x, g, b);
+  time("w7.bias_relu_residual", [](const Tensor& t, const Tensor& bias) { return relu(t + bias) + t; }, x, b);
   if (!report.wants("w7.adam") && !report.wants("w7.adam.op")) return;
   const Variable p(random_normal({4 << 20}));
   const Tensor gradient = random_normal({4 << 20});
   const optim::Adam adam;
-  const auto step = [&] { adam.apply_gradients({gradient}, {p}); };
-  report.time("w7.adam", step);
-  report.time("w7.adam.op", step);
+  const auto step = [&](const Tensor& t) { adam.apply_gradients({t}, {p}); };
+  time("w7.adam", step, gradient);
+  time("w7.adam.op", step, gradient);
 }
 
 namespace {
@@ -198,12 +227,13 @@ void bench_dispatch(BenchReport& report) {
   const auto chain20 = function([](const Tensor& a) { return chain(a, 20); });
   report.small("dispatch.chain20.64", [&] { (void)chain20(small); }, 100);
   for (const int64_t calls : {1000, 10000, 100000}) {
-    report.time("dispatch.lower." + std::to_string(calls),
-                [&] {
-                  const auto f = function([&](const Tensor& a) { return chain(a, calls); });
-                  (void)f.lower(Spec{f32, {16}});
-                },
-                {{"calls", calls}});
+    report.time(
+        "dispatch.lower." + std::to_string(calls),
+        [&] {
+          const auto f = function([&](const Tensor& a) { return chain(a, calls); });
+          (void)f.lower(Spec{f32, {16}});
+        },
+        [&] { return Config::Table{{"calls", calls}}; });
   }
 }
 

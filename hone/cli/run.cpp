@@ -4,6 +4,7 @@
 
 #include "hone/base/file.h"
 #include "hone/base/settings.h"
+#include "hone/cli/modes.h"
 #include "hone/cli/output.h"
 #include "hone/cli/verbs.h"
 #include "hone/compiler/pipeline.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct Arguments {
   std::string file, inputs, output;
-  std::string mode = "graph";
+  std::string mode;
   bool print = false, generic = false, locations = false;
 };
 
@@ -26,12 +27,20 @@ std::vector<Tensor> run_reference(const ir::Graph& graph, std::span<const Tensor
   return ir::interpret(graph, inputs);
 }
 
-// Who computes; the results of eager and graph are the same bit for bit.
+std::vector<Tensor> run_graph(const ir::Graph& graph, std::span<const Tensor> inputs) {
+  return compiler::run_once(graph, inputs);
+}
+
+std::vector<Tensor> run_jit(const ir::Graph& graph, std::span<const Tensor> inputs) {
+  return compiler::run_once(graph, inputs, {.machine_code = true});
+}
+
+// Who computes; the results of eager, graph and jit are the same bit for bit.
 struct Mode {
   std::string_view name;
   Runner run;
 };
-constexpr Mode kModes[] = {{"reference", run_reference}, {"eager", ir::interpret}, {"graph", compiler::run_once}};
+constexpr Mode kModes[] = {{"reference", run_reference}, {kEager, ir::interpret}, {kGraph, run_graph}, {kJit, run_jit}};
 
 [[noreturn]] void wrong(const std::string& path, std::string what, std::vector<std::string> details, std::string fix) {
   details.insert(details.begin(), "file: " + path);
@@ -113,7 +122,7 @@ int run(const Arguments& arguments) {
     inputs = read_inputs(graph, arguments);
     graph = bound(graph, inputs, arguments);
   });
-  const auto mode = std::ranges::find(kModes, arguments.mode, &Mode::name);
+  const auto mode = std::ranges::find(kModes, chosen_mode(arguments.mode), &Mode::name);
   const std::vector<Tensor> outputs = mode->run(graph, inputs);
   formats::NamedTensors arrays;
   for (size_t i = 0; i < outputs.size(); ++i) arrays.emplace_back(fmt::format("out{}", i), outputs[i]);
@@ -135,9 +144,10 @@ void add_run(CLI::App& app, int& exit_code) {
       ->type_name("X.npz");
   verb->add_option("--output", arguments->output, "Where to write arrays out0, out1, ...; printed if left out")
       ->type_name("Y.npz");
-  verb->add_option("--mode", arguments->mode, "Who computes: plain loops, op by op, or compiled; the same results")
-      ->check(CLI::IsMember({"reference", "eager", "graph"}))
-      ->capture_default_str();
+  verb->add_option("--mode", arguments->mode,
+                   "Who computes: plain loops, op by op, compiled, or compiled to machine code; the same results")
+      ->check(CLI::IsMember({"reference", kEager, kGraph, kJit}))
+      ->default_str("jit, or graph without a code generator");
   verb->add_flag("--print", arguments->print, "Print the program as Hone reads it, instead of running it");
   verb->add_flag("--generic", arguments->generic, "With --print: MLIR's generic form");
   verb->add_flag("--locations", arguments->locations, "With --print: source lines as loc(...)");

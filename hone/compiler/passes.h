@@ -16,10 +16,10 @@ namespace hone::compiler {
 ///   %1 = tanh %0; %2 = exp %0; return %2   =>   %2 = exp %0; return %2
 ir::Graph remove_dead(const ir::Graph& graph);
 
-/// Applies the exact rewrite rules of rules.h until none fits, and folds small constants.
+/// Applies the exact rewrite rules of rules.h until none fits, and folds small constants unless told otherwise.
 ///   %1 = transpose %0, [1, 0]; %2 = transpose %1, [1, 0]; return %2   =>   return %0
 ///   %1 = transpose %0, [1, 0]; %2 = tanh %1; %3 = transpose %2, [1, 0]; return %3   =>   %1 = tanh %0; return %1
-ir::Graph simplify(const ir::Graph& graph);
+ir::Graph simplify(const ir::Graph& graph, bool constant_folding = true);
 
 /// Puts the decomposition in place of calls that no kernel serves.
 ///   %1 = adam_update ... : f64   =>   %1 = multiply ...; %2 = add ...

@@ -30,8 +30,16 @@ const std::string& dump_directory() {
 
 namespace {
 
-// Runs named steps, times them, and leaves out those that HONE_PASSES names with a minus; NAME=N there is a pass's
-// seed.
+using P = PassSettings;
+constexpr PassName kPasses[] = {
+    {"remove_dead", &P::remove_dead},   {"simplify", &P::simplify},   {"constant_folding", &P::constant_folding},
+    {"expand_norm", &P::expand_norm},   {"decompose", &P::decompose}, {"share_transposes", &P::share_transposes},
+    {"fuse_updates", &P::fuse_updates}, {"recompute", &P::recompute}, {"cluster", &P::cluster},
+    {"schedule", &P::schedule},
+};
+
+// Runs named steps, times them, and leaves out those that settings.passes switches off or HONE_PASSES names with a
+// minus; NAME=N there is a pass's seed.
 class Pipeline {
  public:
   explicit Pipeline(ir::Graph graph) : graph_(std::move(graph)) {
@@ -41,8 +49,9 @@ class Pipeline {
   }
 
   template <class Pass>
-  void step(const char* name, Pass&& pass) {
-    if (skips(name)) return;
+  void step(bool P::* which, Pass&& pass) {
+    if (!runs(which)) return;
+    const char* const name = name_of(which);
     const size_t before = graph_.nodes().size();
     const auto start = std::chrono::steady_clock::now();
     graph_ = pass(std::as_const(graph_));
@@ -53,8 +62,10 @@ class Pipeline {
     reports.push_back({name, before, graph_.nodes().size(), spent.count()});
     dump(name);
   }
+  bool runs(bool P::* which) const { return settings.passes.*which && !skips(name_of(which)); }
   // N of NAME=N in HONE_PASSES, or 0.
-  uint64_t seed(std::string_view name) const {
+  uint64_t seed(bool P::* which) const {
+    const std::string_view name = name_of(which);
     const size_t at = told_.find(fmt::format("{}=", name));
     return at == std::string::npos ? 0 : std::strtoull(told_.c_str() + at + name.size() + 1, nullptr, 10);
   }
@@ -74,6 +85,8 @@ class Pipeline {
   std::vector<PassReport> reports;
 
  private:
+  static const char* name_of(bool P::* which) { return std::ranges::find(kPasses, which, &PassName::on)->name; }
+
   bool skips(std::string_view name) const {
     for (size_t at = 0; (at = told_.find(name, at)) != std::string::npos; ++at) {
       const size_t end = at + name.size();
@@ -104,13 +117,19 @@ class Pipeline {
   int number_ = 0, steps_ = 0;
 };
 
+auto simplify_in(const Pipeline& p) {
+  return [&p](const ir::Graph& g) { return simplify(g, p.runs(&P::constant_folding)); };
+}
+
 }  // namespace
+
+std::span<const PassName> pass_names() { return kPasses; }
 
 ir::Graph optimize(const ir::Graph& graph) {
   Pipeline p(graph);
-  p.step("remove_dead", remove_dead);
-  p.step("simplify", simplify);
-  p.step("remove_dead", remove_dead);
+  p.step(&P::remove_dead, remove_dead);
+  p.step(&P::simplify, simplify_in(p));
+  p.step(&P::remove_dead, remove_dead);
   return p.take();
 }
 
@@ -119,17 +138,17 @@ namespace {
 Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOptions& options) {
   Compiled result;
   Pipeline p(graph);
-  p.step("simplify", simplify);  // what bound shapes allow
-  p.step("remove_dead", remove_dead);
-  p.step("expand_norm", expand_norm);
-  p.step("decompose", decompose);
-  p.step("simplify", simplify);  // what decompositions bring
-  p.step("remove_dead", remove_dead);
-  p.step("share_transposes", share_transposes);
-  p.step("fuse_updates", [&](const ir::Graph& g) { return fuse_updates(g, &result.fusion); });
-  p.step("recompute", [&](const ir::Graph& g) { return recompute(g, save_memory); });
-  p.step("cluster", [&](const ir::Graph& g) { return cluster(g, &result.fusion, p.seed("cluster")); });
-  p.step("schedule", schedule);
+  p.step(&P::simplify, simplify_in(p));  // what bound shapes allow
+  p.step(&P::remove_dead, remove_dead);
+  p.step(&P::expand_norm, expand_norm);
+  p.step(&P::decompose, decompose);
+  p.step(&P::simplify, simplify_in(p));  // what decompositions bring
+  p.step(&P::remove_dead, remove_dead);
+  p.step(&P::share_transposes, share_transposes);
+  p.step(&P::fuse_updates, [&](const ir::Graph& g) { return fuse_updates(g, &result.fusion); });
+  p.step(&P::recompute, [&](const ir::Graph& g) { return recompute(g, save_memory); });
+  p.step(&P::cluster, [&](const ir::Graph& g) { return cluster(g, &result.fusion, p.seed(&P::cluster)); });
+  p.step(&P::schedule, schedule);
   result.passes = std::move(p.reports);
   Plan plan = make_plan(p.take(), options.machine_code);
   p.dump(plan, result.fusion);
@@ -163,8 +182,8 @@ Compiled compile(const ir::Graph& graph, const CompileOptions& options) {
   return lean;
 }
 
-std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs) {
-  const Compiled compiled = compile(optimize(graph));
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs, const CompileOptions& options) {
+  const Compiled compiled = compile(optimize(graph), options);
   const ir::Graph& program = compiled.executable->graph();
   std::vector<Tensor> given, outputs;
   for (size_t i = 0; i < inputs.size(); ++i) {

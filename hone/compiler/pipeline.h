@@ -1,11 +1,20 @@
 // The way from a recorded graph to an executable.
 #pragma once
 #include <memory>
+#include <span>
 
+#include "hone/base/settings.h"
 #include "hone/compiler/executable.h"
 #include "hone/compiler/passes.h"
 
 namespace hone::compiler {
+
+/// A pass by its name in HONE_PASSES and in reports, with its switch.
+struct PassName {
+  const char* name;
+  bool PassSettings::* on;
+};
+std::span<const PassName> pass_names();
 
 /// One step of the pipeline as it ran.
 struct PassReport {
@@ -27,15 +36,16 @@ struct CompileOptions {
   bool machine_code = false;  ///< made before compile returns; else in the background while it runs (settings.jit)
 };
 
-/// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... leaves passes out, cluster=SEED in it cuts clusters at
-/// random; HONE_DUMP=DIR writes the graph after each pass that changed it, then what was fused, the plan, its memory
-/// and machine code. Error kUnsupported for an op that nobody serves.
+/// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... and settings.passes leave passes out, cluster=SEED in it
+/// cuts clusters at random; HONE_DUMP=DIR writes the graph after each pass that changed it, then what was fused, the
+/// plan, its memory and machine code. Error kUnsupported for an op that nobody serves.
 Compiled compile(const ir::Graph& graph, const CompileOptions& options = {});
 
 /// Where HONE_DUMP wants texts; empty for nowhere. The folder is made.
 const std::string& dump_directory();
 
 /// Compiles a static graph and runs it once. `inputs` as ir::interpret takes them; they stay as they are.
-std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs);
+std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs,
+                             const CompileOptions& options = {});
 
 }  // namespace hone::compiler

@@ -47,7 +47,8 @@ std::span<const Rule* const> rules_of(const Op& op) {
 
 class Simplifier {
  public:
-  explicit Simplifier(const ir::Graph& graph) : graph_(graph), users_(graph), rewriter_(graph) {
+  Simplifier(const ir::Graph& graph, bool constant_folding)
+      : graph_(graph), users_(graph), rewriter_(graph), constant_folding_(constant_folding) {
     for (const ir::Input& input : graph.inputs()) note(input.value);
   }
 
@@ -78,6 +79,7 @@ class Simplifier {
     for (const Rule* rule : rules_of(*node.op)) {
       if (const auto value = rule->apply(match)) return set(node, *value, rule->name);
     }
+    if (!constant_folding_) return false;
     if (const auto folded = fold(node, match)) return set(node, *folded, "fold_constants");
     return false;
   }
@@ -147,7 +149,7 @@ class Simplifier {
   ir::Users users_;
   ir::Rewriter rewriter_;
   std::vector<uint32_t> readers_;  // by value of the new graph
-  bool changed_ = false;
+  bool constant_folding_, changed_ = false;
 };
 
 }  // namespace
@@ -194,12 +196,13 @@ std::vector<RuleCount> last_rule_counts() {
   return own ? own->rules : std::vector<RuleCount>();
 }
 
-ir::Graph simplify(const ir::Graph& graph) {
+ir::Graph simplify(const ir::Graph& graph, bool constant_folding) {
   constexpr int kRounds = 4;
   if (Counts* const own = ThreadLocal<Counts>::get()) own->rules.clear();
   bool changed = false;
-  ir::Graph result = Simplifier(graph).run(changed);
-  for (int round = 1; changed && round < kRounds; ++round) result = Simplifier(remove_dead(result)).run(changed);
+  ir::Graph result = Simplifier(graph, constant_folding).run(changed);
+  for (int round = 1; changed && round < kRounds; ++round)
+    result = Simplifier(remove_dead(result), constant_folding).run(changed);
   return result;
 }
 

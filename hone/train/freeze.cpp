@@ -54,12 +54,13 @@ struct FrozenModel::State {
   Layer model;
   TensorType input;  // "batch" for the first extent, if that serves
   ir::Graph graph;   // for `input`
+  compiler::CompileOptions compile_options;
   FreezeSummary summary;
   mutable std::mutex mutex;
   mutable std::list<std::shared_ptr<const Plan>> plans;  // by time of use, the latest first
 
-  State(Layer layer, TensorType type, ir::Graph frozen)
-      : model(std::move(layer)), input(std::move(type)), graph(std::move(frozen)) {}
+  State(Layer layer, TensorType type, ir::Graph frozen, compiler::CompileOptions options)
+      : model(std::move(layer)), input(std::move(type)), graph(std::move(frozen)), compile_options(options) {}
 
   bool symbolic() const { return !input.shape.is_static(); }
 
@@ -98,7 +99,8 @@ struct FrozenModel::State {
     }
     auto trace = std::make_shared<Trace>(Trace{bound(type)});
     trace->results = trace->graph.outputs().size();
-    const auto fresh = std::make_shared<const Plan>(Plan{type, trace, compiler::compile(trace->graph)});
+    const auto fresh =
+        std::make_shared<const Plan>(Plan{type, trace, compiler::compile(trace->graph, compile_options)});
     plans.push_front(fresh);
     if (plans.size() > kMaxPlans) plans.pop_back();
     return fresh;
@@ -196,7 +198,8 @@ FrozenModel freeze(const Layer& model, const FreezeOptions& options, Location lo
   for (const Variable& variable : trace->variables) values.push_back(variable.value());
   compiler::FreezeReport report;
   FrozenModel frozen;
-  frozen.state_ = std::make_shared<FrozenModel::State>(model, input, compiler::freeze(trace->graph, values, &report));
+  frozen.state_ = std::make_shared<FrozenModel::State>(model, input, compiler::freeze(trace->graph, values, &report),
+                                                       compiler::CompileOptions{.machine_code = options.jit_compile});
   frozen.state_->summary = {.calls_before = report.calls_before,
                             .calls_after = report.calls_after,
                             .convolutions = report.frozen_convolutions,

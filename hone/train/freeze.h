@@ -15,6 +15,7 @@ struct FreezeOptions {
   double tolerance = 1e-4;
   /// Type of the input, for models that fit, build or loading did not tell: the batch extent does not count.
   TensorType input{};
+  bool jit_compile = false;  ///< the first call for a batch size waits for machine code; else as settings.jit says
 };
 
 /// What freezing did and how far the results lie from the model's.

@@ -32,7 +32,7 @@ const std::map<std::string, Named, std::less<>>& passes() {
   static const auto* all = new std::map<std::string, Named, std::less<>>{
       {"none", {[](const ir::Graph& g) { return g; }}},
       {"remove_dead", {compiler::remove_dead}},
-      {"simplify", {compiler::simplify}},
+      {"simplify", {[](const ir::Graph& g) { return simplify(g); }}},
       {"expand_norm", {compiler::expand_norm}},
       {"decompose", {compiler::decompose}},
       {"share_transposes", {compiler::share_transposes}},
