@@ -4,6 +4,7 @@
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/reference/install.h"
 #include "hone/compiler/control_kernels.h"
+#include "hone/function/auto_jit.h"
 #include "hone/function/evaluate.h"
 #include "hone/tensor/interpreter.h"
 
@@ -33,6 +34,7 @@ void install_defaults() {
   install_reference_reductions();
   install_reference_windows();
   install_reference_control();
+  read_auto_jit_environment();
   set_evaluator(evaluate);  // last: who sees it sees all lists
 }
 

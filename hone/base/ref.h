@@ -38,6 +38,11 @@ class Ref {
     if (object_) object_->release();
   }
   T* get() const { return object_; }
+  /// For an object that another thread may be putting in meanwhile with publish(): what it wrote before is visible.
+  T* acquire() const { return std::atomic_ref<T*>(const_cast<T*&>(object_)).load(std::memory_order_acquire); }
+  void publish(Ref other) {
+    std::atomic_ref<T*>(object_).store(std::exchange(other.object_, nullptr), std::memory_order_release);
+  }
   T* operator->() const { return object_; }
   T& operator*() const { return *object_; }
   explicit operator bool() const { return object_ != nullptr; }

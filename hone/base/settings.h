@@ -38,6 +38,10 @@ struct Settings {
   /// the second call where there is one thread. Off: only those with jit_compile.
   bool jit = true;
   PassSettings passes;
+  /// Eager elementwise calls wait in a queue of their thread and run as fused clusters when their elements are asked
+  /// for, with the same bits. 0: off; 1: calls of large tensors; 2: all. HONE_AUTOJIT switches on what is 0 at the
+  /// first op. What runs out of memory may say so at a later call.
+  int auto_jit = 0;
   bool poison_memory = false;  ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
   /// function() records each function twice and compares: finds what the host does differently each time (counters,
   /// clocks, random numbers of its own). On in builds with asserts.

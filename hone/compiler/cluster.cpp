@@ -49,7 +49,7 @@ class Clusterer {
 
  private:
   bool mappable(const ir::Node& node) const {
-    if (node.results != 1 || (node.op->elementwise < 0 && node.op != &ops::convert)) return false;
+    if (node.results != 1 || !clusters(*node.op)) return false;
     const Shape& shape = graph_.type(node.first_result).shape;
     return shape.is_static() && shape.count() > 0;
   }
@@ -192,6 +192,8 @@ class Clusterer {
 };
 
 }  // namespace
+
+bool clusters(const Op& op) { return op.elementwise >= 0 || &op == &ops::convert; }
 
 const char* refuses_cluster(const FusionAttrs& attrs) {
   const ir::Graph& body = ir::graph_of(attrs.body[0]);

@@ -50,6 +50,8 @@ struct FusionDecision {
   double bytes_saved = 0;  ///< not written and not read again
 };
 
+/// True for calls that `cluster` gathers: a result element depends on the operands' elements at its own place alone.
+bool clusters(const Op& op);
 /// Null, or why no kernel runs this cluster (static storage).
 const char* refuses_cluster(const FusionAttrs& attrs);
 

@@ -8,6 +8,7 @@
 #include "hone/base/probe.h"
 #include "hone/base/settings.h"
 #include "hone/base/small_vector.h"
+#include "hone/function/auto_jit.h"
 #include "hone/function/check_numerics.h"
 #include "hone/ops/kernel.h"
 #include "hone/tensor/interpreter.h"
@@ -72,6 +73,9 @@ void evaluate_call(Call& call);
 }  // namespace
 
 void evaluate(Call& call) {
+  if (settings.auto_jit) [[unlikely]] {
+    if (enqueue(call)) return;
+  }
   if (settings.check_numerics) [[unlikely]] {
     std::vector<Tensor> operands(call.inputs.begin(), call.inputs.end());  // held, so that none is overwritten
     evaluate_call(call);

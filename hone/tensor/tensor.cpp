@@ -100,6 +100,27 @@ Tensor Tensor::traced(const TensorType& type, const Interpreter& owner, Location
   return out;
 }
 
+namespace {
+constexpr size_t kPending = SIZE_MAX;  // where a donated value has the number of its line
+constinit std::atomic<Tensor::Settler> settler{nullptr};
+}  // namespace
+
+Tensor Tensor::pending(const TensorType& type) { return Tensor(make_impl(type, {}, kPending)); }
+
+void Tensor::fulfil(const Tensor& elements) const {
+  impl_->offset = elements.impl_->offset;
+  impl_->buffer.publish(elements.impl_->buffer);
+}
+
+void Tensor::set_settler(Settler s) { settler.store(s, std::memory_order_release); }
+
+bool Tensor::settle() const {
+  const Settler compute = settler.load(std::memory_order_acquire);
+  if (!compute) return false;
+  compute(*impl_);
+  return impl_->buffer.acquire() != nullptr;
+}
+
 Tensor Tensor::empty(const TensorType& type, Location location) {
   return Tensor(make_impl(type, cpu().allocate(checked_bytes(type, location)), 0));
 }
@@ -174,7 +195,7 @@ Tensor Tensor::dense() const {
 
 void Tensor::copy_to(std::byte* to) const {
   if (size() == 0) return;
-  if (!impl_->buffer) [[unlikely]]
+  if (!concrete()) [[unlikely]]
     fail_traced(*this, {});
   if (impl_->layout.dense) {
     std::memcpy(to, bytes_at_offset(), bytes());
@@ -197,7 +218,7 @@ const Buffer& Tensor::packed() const {
 }
 
 const void* Tensor::raw(Location location) const {
-  if (!impl_->buffer) [[unlikely]]
+  if (!concrete()) [[unlikely]]
     fail_traced(*this, location);
   return impl_->layout.dense ? bytes_at_offset() : packed().data();
 }

@@ -39,7 +39,7 @@ size_t checked_bytes(const TensorType& type, Location location);
 /// What a handle points to. Allocated from the pool, shared by copies of the handle.
 struct TensorImpl : RefCounted<TensorImpl> {
   TensorType type;
-  Ref<Buffer> buffer;  ///< null in a TracedImpl, or once donated
+  Ref<Buffer> buffer;  ///< null in a TracedImpl, once donated, or while pending
   size_t offset = 0;   ///< bytes into the buffer
   uint64_t id = 0;     ///< unique over the process
   Layout layout;
@@ -108,9 +108,17 @@ class Tensor {
   static Tensor traced(const TensorType& type, const Interpreter& owner, Location made,
                        std::shared_ptr<const void> held = {});
 
+  /// A value that is computed when its elements are asked for, by the settler (auto-JIT): it has no buffer until then.
+  static Tensor pending(const TensorType& type);
+  /// Gives a pending value its elements; its handles may be in use in other threads. `elements`: dense.
+  void fulfil(const Tensor& elements) const;
+  /// Computes `impl` if it is pending. Called for each value without a buffer once it is installed, by any thread.
+  using Settler = void (*)(const TensorImpl& impl);
+  static void set_settler(Settler settler);
+
   bool defined() const { return static_cast<bool>(impl_); }
   /// False for what stands for a value inside a traced function or under vmap: its elements cannot be read.
-  bool concrete() const { return static_cast<bool>(impl_->buffer); }
+  bool concrete() const { return impl_->buffer.acquire() != nullptr || settle(); }
   const TensorType& type() const { return impl_->type; }
   DType dtype() const { return impl_->type.dtype; }
   const Shape& shape() const { return impl_->type.shape; }
@@ -171,6 +179,7 @@ class Tensor {
   }
 
  private:
+  bool settle() const;
   static Tensor copy_in(const void* data, size_t count, const TensorType& type, Location location);
   const std::byte* bytes_at_offset() const { return impl_->buffer->data() + impl_->offset; }
   void check_dtype(DType wanted, Location location) const;
