@@ -43,7 +43,7 @@ set(HONE_INTERNAL_HEADERS
     "/hone/base/(arena|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
     "/hone/device/block_cache\\.h$"
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
-    "/hone/function/(check_numerics|concrete|core_state|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
+    "/hone/function/(auto_jit|check_numerics|concrete|core_state|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
     "/hone/math/(bits|composites|contraction|convert|erf|exp_log|functors|half|kernels|level|nn[a-z_]*)\\.h$"
     "/hone/math/(power|reduce[a-z_]*|scalar|tile|trigonometry|vec|x86)\\.h$"
     "/hone/nn/(registry|targets)\\.h$"

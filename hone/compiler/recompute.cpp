@@ -294,6 +294,9 @@ class Recomputer {
 
 }  // namespace
 
-ir::Graph recompute(const ir::Graph& graph, bool at_any_price) { return Recomputer(graph, at_any_price).run(); }
+// Where all readers of a value come after the gap, its first computation has none left.
+ir::Graph recompute(const ir::Graph& graph, bool at_any_price) {
+  return remove_dead(Recomputer(graph, at_any_price).run());
+}
 
 }  // namespace hone::compiler

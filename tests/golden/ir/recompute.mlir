@@ -73,3 +73,21 @@ func.func @main(%arg0: tensor<256x256xf32>, %arg1: tensor<256x256xf32>) -> tenso
   %4 = stablehlo.multiply %3, %0 : tensor<256x256xf32>
   return %4 : tensor<256x256xf32>
 }
+// -----
+// All readers come after the peak: the first computation has none left and goes.
+// RUN: recompute
+// CHECK: @main
+// CHECK: chlo.erf
+// CHECK-NOT: chlo.erf
+// CHECK: return
+func.func @main(%arg0: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = stablehlo.constant dense<0.75> : tensor<256x256xf32>
+  %1 = stablehlo.multiply %arg0, %0 : tensor<256x256xf32>
+  %2 = "chlo.erf"(%1) : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %3 = stablehlo.constant dense<1.0> : tensor<256x256xf32>
+  %4 = stablehlo.add %2, %3 : tensor<256x256xf32>
+  %5 = stablehlo.constant dense<0.5> : tensor<256x256xf32>
+  %6 = stablehlo.multiply %arg0, %5 : tensor<256x256xf32>
+  %7 = stablehlo.multiply %6, %4 : tensor<256x256xf32>
+  return %7 : tensor<256x256xf32>
+}
