@@ -46,6 +46,8 @@ class BenchReport {
 
 void bench_ops(BenchReport& report);
 void bench_kernels(BenchReport& report);
+/// The floors of w7's kernels on this machine, on one thread.
+void bench_kernel_floors(BenchReport& report);
 /// What calling and recording functions costs.
 void bench_dispatch(BenchReport& report);
 /// w1 to w6, w4l, r50.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include "hone/cli/bench_report.h"
 #include "hone/cli/modes.h"
@@ -32,7 +33,14 @@ FunctionOptions in_mode(const BenchReport& report, const std::string& name) {
 // A call of f(args...): of f itself in mode eager, of a function made of it in the others.
 template <class F, class... Args>
 std::function<void()> call(const BenchReport& report, const std::string& name, F f, Args... args) {
-  if (report.options().mode == kEager) return [=] { (void)f(args...); };
+  if (report.options().mode == kEager) {
+    return [=] {
+      if constexpr (std::is_void_v<decltype(f(args...))>)
+        f(args...);
+      else
+        (void)f(args...).concrete();  // runs what auto-JIT has queued
+    };
+  }
   return [=, compiled = function(f, in_mode(report, name))] { (void)compiled(args...); };
 }
 
@@ -170,6 +178,7 @@ void bench_ops(BenchReport& report) {
 }
 
 void bench_kernels(BenchReport& report) {
+  bench_kernel_floors(report);
   const Tensor x = random_normal({1024, 4096}), g = random_normal({4096}), b = random_normal({4096});
   const auto time = [&](const std::string& name, auto f, const auto&... args) {
     report.time(name, call(report, name, f, args...));
