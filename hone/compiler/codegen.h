@@ -24,6 +24,7 @@ struct MapStep {
 struct MapProgram {
   Level level = Level::v2;
   int32_t operands = 0;
+  uint64_t splats = 0;             ///< bit i: operand i is one element, the same for all
   const int32_t* types = nullptr;  ///< element type of each value
   const MapStep* steps = nullptr;
   int32_t step_count = 0;
@@ -31,9 +32,11 @@ struct MapProgram {
   int32_t result_count = 0;
 };
 
+constexpr bool splat(uint64_t splats, size_t operand) { return operand < 64 && (splats >> operand & 1) != 0; }
+
 /// Computes elements [0, n) of contiguous arrays, n a positive multiple of MapCode::lanes: `pointers` are the operands,
-/// then the results. A result may lie where an operand of the same element size does. The bits of the tiles
-/// (math/kernels.h); of a NaN only that it is one.
+/// then the results. A result may lie where an operand of the same element size does, but for a splat. The bits of the
+/// tiles (math/kernels.h); of a NaN only that it is one.
 using MapFn = void (*)(void* const* pointers, int64_t n);
 
 /// Lanes of any element type take no more.
@@ -53,7 +56,7 @@ struct TextSink {
   bool listings = false;  ///< LLVM IR and assembly are wanted
 };
 
-inline constexpr int32_t kVersion = 1;
+inline constexpr int32_t kVersion = 2;
 
 /// What libhone-jit.so offers. Its functions are thread-safe and do not throw.
 struct Generator {

@@ -12,6 +12,7 @@
 #include "hone/function/function.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
+#include "hone/ops/movement.h"
 #include "hone/ops/nn.h"
 
 namespace hone {
@@ -68,6 +69,20 @@ TEST_F(Jit, OtherFunctionsGetItInTheBackgroundAfterTheirSecondCall) {
   const int64_t later = runs();
   EXPECT_TRUE(same_bits(f(in.x, in.bias), expected));
   EXPECT_EQ(runs(), later + 1);
+}
+
+// Rows, columns and single elements are read where they lie; short and mixed patterns from copies.
+TEST_F(Jit, BroadcastOperandsHaveTheBitsOfEager) {
+  const auto blend = [](const Tensor& x, const Tensor& a, const Tensor& b) { return tanh(x * a + 0.75) * b + x; };
+  for (const Shape& shape : {Shape{7, 128}, Shape{37, 301}, Shape{3, 2, 2500}, Shape{5000}, Shape{40, 3}}) {
+    const int64_t last = shape[shape.rank() - 1].number(), rows = shape.count() / last;
+    const Tensor x = reshape(drawn(shape, 4), {rows, last});
+    const Tensor row = drawn({last}, 5), column = drawn({rows, 1}, 6), one = drawn({1, 1}, 7);
+    for (const auto& [a, b] : {std::pair{row, row}, {row, column}, {column, column}, {column, one}, {one, row}}) {
+      const auto f = function(blend, {.jit_compile = true});
+      EXPECT_TRUE(same_bits(f(x, a, b), blend(x, a, b))) << to_string(shape) << ", " << to_string(a.shape());
+    }
+  }
 }
 
 TEST_F(Jit, SettingKeepsOtherFunctionsFromIt) {

@@ -71,6 +71,8 @@ struct Program {
   bool wants_code = false;  // whatever settings.jit says
   std::shared_ptr<MapCode> code;
   std::vector<Place> arrays;  // what the code takes: operands, then results
+  uint64_t splats = 0;        // bit i: the code reads operand i as one element
+  int64_t row = 0;            // code in blocks of rows reads all operands where they lie; 0: some need copies
   mutable std::atomic<bool> has_run{false};
 };
 
@@ -112,6 +114,30 @@ void place_values(const ir::Graph& body, Program& program) {
   }
 }
 
+// What code reads where it lies: an operand that is one element, or runs on, or stays the same, within each row of one
+// length.
+void find_rows(const KernelQuery& query, Program& program) {
+  uint64_t everywhere = 0, in_rows = 0;
+  int64_t row = 0;
+  bool alike = true;
+  for (size_t i = 0; i < query.inputs.size(); ++i) {
+    const Tensor& x = query.inputs[i];
+    if (x.layout().dense) continue;
+    const Spreader spreader(nullptr, x.shape(), x.layout().strides, size_of(x.dtype()));
+    const uint64_t bit = i < 64 ? uint64_t{1} << i : 0;
+    if (spreader.period() == 1 && bit != 0) {
+      everywhere |= bit;
+      continue;
+    }
+    if (spreader.stride() == 0) in_rows |= bit;
+    alike = alike && bit != 0 && (spreader.stride() == 0 || spreader.stride() == 1) &&
+            spreader.run() >= BlockCuts::kLongRun && (row == 0 || row == spreader.run());
+    row = spreader.run();
+  }
+  program.splats = alike ? everywhere | in_rows : everywhere;
+  if (alike) program.row = row > 0 ? row : query.outputs[0].shape.count();
+}
+
 std::shared_ptr<const void> prepare(const KernelQuery& query) {
   const ir::Graph& body = body_of(query.attrs);
   auto program = std::make_shared<Program>();
@@ -138,7 +164,8 @@ std::shared_ptr<const void> prepare(const KernelQuery& query) {
   program->grain = std::max<int64_t>(kWork / static_cast<int64_t>(program->steps.size()), 1024);
   for (const ir::Input& input : body.inputs()) program->arrays.push_back(program->places[input.value]);
   for (const ir::ValueId output : body.outputs()) program->arrays.push_back(program->places[output]);
-  program->code = MapCode::of(body);
+  find_rows(query, *program);
+  program->code = MapCode::of(body, isa_level(), program->splats);
   program->wants_code = query.machine_code;
   if (query.machine_code) program->code->compile();
   return program;
@@ -169,7 +196,8 @@ class Walk {
       const bool dense = call.inputs[i].layout().dense;
       if (dense && (code || !overwritten(call, program, i))) continue;  // code reads all before it writes
       if (!dense) spreaders_[static_cast<int64_t>(i)].emplace(call.inputs[i], size_of(call.inputs[i].dtype()));
-      block_of_[i] = static_cast<int>(blocks++);
+      const bool in_place = code && (program.row > 0 || codegen::splat(program.splats, i));
+      if (!in_place) block_of_[i] = static_cast<int>(blocks++);
     }
     scratch_.emplace(static_cast<int64_t>(blocks) * program.block);
     pointers_.resize(code ? program.arrays.size() : program.places.size());
@@ -198,8 +226,10 @@ class Walk {
     if (place.kind == Place::Scratch) return block(place.index);
     const size_t offset = static_cast<size_t>(begin) * place.item;
     if (place.kind == Place::Result) return call_.outputs[index].mutable_bytes() + offset;
-    if (std::optional<Spreader>& spreader = spreaders_[place.index])
-      return const_cast<std::byte*>(spreader->block(block(block_of_[index]), begin, n));
+    if (std::optional<Spreader>& spreader = spreaders_[place.index]) {
+      return const_cast<std::byte*>(block_of_[index] < 0 ? spreader->address(begin)
+                                                         : spreader->block(block(block_of_[index]), begin, n));
+    }
     std::byte* const elements = call_.inputs[index].mutable_bytes() + offset;
     if (block_of_[index] < 0) return elements;
     return std::memcpy(block(block_of_[index]), elements, static_cast<size_t>(n) * place.item);
@@ -232,9 +262,8 @@ const MapCode* code_of(const Program& program) {
 void run(const KernelCall& call) {
   const auto& program = *static_cast<const Program*>(call.prepared);
   const MapCode* const code = code_of(program);
-  const bool whole = code && std::ranges::all_of(call.inputs, [](const Tensor& x) { return x.layout().dense; });
   const int64_t count = call.outputs[0].size();
-  const BlockCuts cuts(call.inputs, whole ? std::max<int64_t>(count, 1) : program.block);
+  const BlockCuts cuts = code && program.row > 0 ? BlockCuts(program.row) : BlockCuts(call.inputs, program.block);
   parallel_for(count, program.grain, [&](int64_t begin, int64_t end) {
     Walk walk(call, program, code);
     for (int64_t at = begin; at < end;) {

@@ -110,7 +110,7 @@ void wait_for_map_code() {
   s.idle.wait(lock, [&] { return !s.busy; });
 }
 
-MapCode::MapCode(const ir::Graph& body, IsaLevel level) : level_(level) {
+MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats) : level_(level), splats_(splats) {
   std::vector<int32_t> place(body.values());  // of a value of the body: operands first
   const auto add = [&](ir::ValueId v) {
     place[v] = static_cast<int32_t>(types_.size());
@@ -141,6 +141,7 @@ MapCode::MapCode(const ir::Graph& body, IsaLevel level) : level_(level) {
   const int32_t counts[] = {static_cast<int32_t>(level), static_cast<int32_t>(body.inputs().size()),
                             static_cast<int32_t>(steps_.size())};
   append<int32_t>(key_, counts);
+  append<uint64_t>(key_, {&splats_, 1});
   append<int32_t>(key_, types_);
   append<codegen::MapStep>(key_, steps_);
   append<int32_t>(key_, results_);
@@ -157,8 +158,8 @@ MapCode::~MapCode() {
   if (owner_) codegen::generator()->release(owner_);
 }
 
-std::shared_ptr<MapCode> MapCode::of(const ir::Graph& body, IsaLevel level) {
-  std::shared_ptr<MapCode> code(new MapCode(body, level));
+std::shared_ptr<MapCode> MapCode::of(const ir::Graph& body, IsaLevel level, uint64_t splats) {
+  std::shared_ptr<MapCode> code(new MapCode(body, level, splats));
   Shared& s = shared();
   const std::lock_guard lock(s.mutex);
   std::weak_ptr<MapCode>& known = s.codes[code->key_];
@@ -197,7 +198,7 @@ void MapCode::generate() {
                                },
                                !compiler::dump_directory().empty()};
   const codegen::MapCode code = generator->compile_map(
-      {static_cast<codegen::Level>(level_), static_cast<int32_t>(types_.size() - steps_.size()), types_.data(),
+      {static_cast<codegen::Level>(level_), static_cast<int32_t>(types_.size() - steps_.size()), splats_, types_.data(),
        steps_.data(), static_cast<int32_t>(steps_.size()), results_.data(), static_cast<int32_t>(results_.size())},
       sink);
   if (sink.listings) {
@@ -249,8 +250,9 @@ void MapCode::run_rest(std::span<void* const> pointers, int64_t begin, int64_t n
   const size_t operands = pointers.size() - results_.size();
   for (size_t i = 0; i < pointers.size(); ++i) {
     std::byte* const pad = pads[i].bytes;
-    moved.push_back(pad);
-    if (i >= operands) continue;
+    const bool splat = i < operands && codegen::splat(splats_, i);
+    moved.push_back(splat ? pointers[i] : pad);
+    if (i >= operands || splat) continue;
     const auto item = static_cast<int64_t>(items_[i]), bytes = lanes_ * item;
     std::memcpy(pad, static_cast<const std::byte*>(pointers[i]) + begin * item, static_cast<size_t>(n * item));
     for (int64_t filled = n * item; filled < bytes; filled *= 2)

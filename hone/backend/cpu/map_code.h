@@ -16,8 +16,9 @@ namespace hone {
 /// The code of one cluster at one level, or a wish for it. Thread-safe.
 class MapCode {
  public:
-  /// The one of a cluster of elementwise calls and conversions that have tiles.
-  static std::shared_ptr<MapCode> of(const ir::Graph& body, IsaLevel level = isa_level());
+  /// The one of a cluster of elementwise calls and conversions that have tiles. Bit i of `splats`: operand i is one
+  /// element.
+  static std::shared_ptr<MapCode> of(const ir::Graph& body, IsaLevel level = isa_level(), uint64_t splats = 0);
   ~MapCode();
   MapCode(const MapCode&) = delete;
   MapCode& operator=(const MapCode&) = delete;
@@ -30,17 +31,18 @@ class MapCode {
   static void request(const std::shared_ptr<MapCode>& code);
 
   /// Elements [0, n) of contiguous arrays: the operands, then the results. A result may lie where an operand of its
-  /// type does.
+  /// type does that is no splat.
   void run(std::span<void* const> pointers, int64_t n) const;
   /// Notes a run of the cluster for map_code_counts().
   static void count_run();
 
  private:
-  MapCode(const ir::Graph& body, IsaLevel level);
+  MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats);
   void generate();
   void run_rest(std::span<void* const> pointers, int64_t begin, int64_t n) const;
 
   IsaLevel level_;
+  uint64_t splats_;
   std::vector<int32_t> types_, results_;
   std::vector<codegen::MapStep> steps_;
   std::string key_;             // all of the above

@@ -222,6 +222,39 @@ TEST(MapCode, ResultsMayLieWhereOperandsDo) {
   }
 }
 
+TEST(MapCode, SplatsAreReadAsOneElement) {
+  if (!codegen::built()) GTEST_SKIP() << "built without HONE_JIT";
+  constexpr int64_t kCounts[] = {1, 3, 64, 129, 1000};
+  for (const DType dtype : {f32, f64, bf16, f16}) {
+    const ir::Graph body = small_body(dtype, {1});
+    const int type = static_cast<int>(dtype);
+    for (const uint64_t splats : {1, 2, 3}) {
+      for (const IsaLevel level : kIsaLevels) {
+        if (!kernels_at(level)) continue;
+        const std::shared_ptr<MapCode> code = MapCode::of(body, level, splats);
+        EXPECT_NE(code, MapCode::of(body, level));
+        ASSERT_TRUE(code->compile());
+        for (const int64_t n : kCounts) {
+          std::vector<Bytes> given = {operand(type, n, 1), operand(type, n, 2)}, repeated = given;
+          for (size_t i = 0; i < 2; ++i) {
+            if (!codegen::splat(splats, i)) continue;
+            given[i].resize(kSizes[type]);
+            for (size_t k = 0; k < repeated[i].size(); ++k) repeated[i][k] = given[i][k % kSizes[type]];
+          }
+          const std::vector<Bytes> expected = by_tiles(body, repeated, n);
+          std::vector<Bytes> results(2, Bytes(static_cast<size_t>(n) * kSizes[type]));
+          void* const pointers[] = {given[0].data(), given[1].data(), results[0].data(), results[1].data()};
+          code->run(pointers, n);
+          for (size_t i = 0; i < 2; ++i) {
+            ASSERT_EQ(first_difference(type, expected[body.outputs()[i]], results[i]), -1)
+                << name(dtype) << " splats " << splats << " at " << name(level) << ", " << n << " elements";
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(MapCode, EqualClustersShareCode) {
   const std::shared_ptr<MapCode> code = MapCode::of(small_body(f32, {4}));
   EXPECT_EQ(code, MapCode::of(small_body(f32, {3, 7}))) << "shapes are not part of the code";

@@ -16,10 +16,8 @@ void repeat(std::byte* to, const std::byte* from, size_t item, int64_t n) {
 }  // namespace
 
 // Axes of extent 1 vanish; neighbours that one stride walks become one.
-void Spreader::collapse(const Tensor& tensor) {
+void Spreader::collapse(const Shape& shape, const Ints& strides) {
   FixedVector<Axis, kMaxRank> axes;
-  const Shape& shape = tensor.shape();
-  const Ints& strides = tensor.layout().strides;
   for (int i = shape.rank() - 1; i >= 0; --i) {
     const Axis axis{shape[i].number(), strides[i]};
     if (axis.extent == 1) continue;
@@ -83,7 +81,6 @@ void Spreader::copy(std::byte* to, int64_t begin, int64_t n) const {
 }
 
 BlockCuts::BlockCuts(std::span<const Tensor> operands, int64_t block) : block_(block) {
-  constexpr int64_t kLongRun = 128;  // elements that are worth a block of their own
   int64_t period = 1;
   for (const Tensor& operand : operands) {
     if (operand.layout().dense) continue;

@@ -14,12 +14,19 @@ namespace hone {
 /// the tensor's memory as long as it lives.
 class Spreader {
  public:
-  Spreader(const Tensor& tensor, size_t item) : base_(tensor.mutable_bytes()), item_(item) { collapse(tensor); }
+  Spreader(const Tensor& tensor, size_t item)
+      : Spreader(tensor.mutable_bytes(), tensor.shape(), tensor.layout().strides, item) {}
+  Spreader(const std::byte* base, const Shape& shape, const Ints& strides, size_t item) : base_(base), item_(item) {
+    collapse(shape, strides);
+  }
 
   /// Elements after which the content repeats (1: all are the same).
   int64_t period() const { return period_; }
   /// Elements of the innermost run, which lie in one piece or are all the same.
   int64_t run() const { return inner_.extent; }
+  /// From one element of a run to the next; 0: they are the same.
+  int64_t stride() const { return inner_.stride; }
+  const std::byte* address(int64_t element) const;
 
   /// Elements [begin, begin + n); `scratch` has room for n and belongs to this operand alone.
   const std::byte* block(std::byte* scratch, int64_t begin, int64_t n);
@@ -28,8 +35,7 @@ class Spreader {
   struct Axis {
     int64_t extent, stride;
   };
-  void collapse(const Tensor& tensor);
-  const std::byte* address(int64_t element) const;
+  void collapse(const Shape& shape, const Ints& strides);
   void copy(std::byte* to, int64_t begin, int64_t n) const;
 
   const std::byte* base_;
@@ -45,7 +51,11 @@ class Spreader {
 /// after whole periods of a short pattern, so that one copy of it serves all.
 class BlockCuts {
  public:
+  static constexpr int64_t kLongRun = 128;  ///< elements that are worth a block of their own
+
   BlockCuts(std::span<const Tensor> operands, int64_t block);
+  /// At the end of each row.
+  explicit BlockCuts(int64_t row) : row_(row), block_(row) {}
   int64_t next(int64_t at) const {
     if (row_ != 0) return std::min(at + block_, (at / row_ + 1) * row_);
     return (at / block_ + 1) * block_;

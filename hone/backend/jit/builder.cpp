@@ -160,6 +160,10 @@ Node Builder::patch(PatchLoop loop, Node mask, Node x, Node otherwise) {
 }
 
 Node Builder::load(Kind kind, Node pointer) { return ir_.CreateAlignedLoad(type(kind), pointer, llvm::Align(1)); }
+Node Builder::load_splat(Kind kind, Node pointer) {
+  return ir_.CreateVectorSplat(static_cast<unsigned>(lanes_),
+                               ir_.CreateAlignedLoad(lane_type(kind), pointer, llvm::Align(1)));
+}
 void Builder::store(Node x, Node pointer) { ir_.CreateAlignedStore(x, pointer, llvm::Align(1)); }
 
 }  // namespace hone::jit

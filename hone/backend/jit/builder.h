@@ -94,6 +94,7 @@ class Builder {
   Node patch(PatchLoop loop, Node mask, Node x, Node otherwise);
 
   Node load(Kind kind, Node pointer);
+  Node load_splat(Kind kind, Node pointer);  ///< of one element
   void store(Node x, Node pointer);
   llvm::Type* lane_type(Kind kind);
 

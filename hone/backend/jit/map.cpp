@@ -55,6 +55,12 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
   const auto element = [&](int array, int type) {
     return ir.CreateInBoundsGEP(builder.lane_type(kind_of(type)), bases[static_cast<size_t>(array)], {at});
   };
+  const auto read = [&](int operand) {
+    const int type = program.types[operand];
+    return codegen::splat(program.splats, static_cast<size_t>(operand))
+               ? builder.load_splat(kind_of(type), bases[static_cast<size_t>(operand)])
+               : builder.load(kind_of(type), element(operand, type));
+  };
   std::vector<Node> values(static_cast<size_t>(program.operands + program.step_count));
   for (int i = 0; i < program.step_count; ++i) {
     const codegen::MapStep& step = program.steps[i];
@@ -62,7 +68,7 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
     for (int k = 0; k < step.operands; ++k) {
       const int v = step.in[k];
       Node& value = values[static_cast<size_t>(v)];
-      if (!value) value = builder.load(kind_of(program.types[v]), element(v, program.types[v]));
+      if (!value) value = read(v);
       in[k] = value;
     }
     const int result = program.operands + i;
@@ -75,7 +81,7 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
   for (int i = 0; i < program.result_count; ++i) {
     const int v = program.results[i];
     Node& value = values[static_cast<size_t>(v)];
-    if (!value) value = builder.load(kind_of(program.types[v]), element(v, program.types[v]));
+    if (!value) value = read(v);
     builder.store(value, element(program.operands + i, program.types[v]));
   }
   const Node next = ir.CreateAdd(at, ir.getInt64(static_cast<uint64_t>(lanes)));
