@@ -1,6 +1,7 @@
 // The workloads themselves; models and sizes as in bench/peers/README.md.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -175,6 +176,11 @@ void bench_ops(BenchReport& report) {
     return y;
   };
   small("ops.chain20.64", 100, chain20, random_normal({64}));
+  // From what a call costs to what memory costs.
+  const auto composed_gelu = [](const Tensor& x) { return x * 0.5 * (erf(x * 0.7071067811865476) + 1); };
+  for (const int64_t n : {8, 64, 1'000, 10'000, 100'000, 1'000'000, 10'000'000})
+    small(fmt::format("ops.gelu.{}", n), static_cast<int>(std::max<int64_t>(1, 100'000 / n)), composed_gelu,
+          random_normal({n}));
 }
 
 void bench_kernels(BenchReport& report) {

@@ -243,6 +243,7 @@ void MapCode::run(std::span<void* const> pointers, int64_t n) const {
 // The last elements, repeated to fill a vector: other lanes do what these do, and no more.
 void MapCode::run_rest(std::span<void* const> pointers, int64_t begin, int64_t n) const {
   struct alignas(64) Pad {
+    Pad() {}  // NOLINT(modernize-use-equals-default): which would fill it with zeros first
     std::byte bytes[codegen::kVectorBytes];
   };
   SmallVector<Pad, 24> pads(pointers.size());
