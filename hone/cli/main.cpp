@@ -21,6 +21,7 @@ constexpr const char* kFooter =
     "  hone evaluate fashion.hone --data examples/fashion.toml\n"
     "  hone predict fashion.hone shoe.png --json\n"
     "  hone run program.mlir --inputs x.npz\n"
+    "  hone bisect program.mlir --inputs x.npz\n"
     "  hone inspect fashion.hone --kernels\n"
     "  hone doctor\n\n"
     "`hone VERB --help` shows the options of a verb.";
@@ -89,6 +90,7 @@ int run(int argc, char** argv) {
   add_evaluate(app, exit_code);
   add_predict(app, exit_code);
   add_run(app, exit_code);
+  add_bisect(app, exit_code);
   add_inspect(app, exit_code);
   add_bench(app, exit_code);
   add_doctor(app, exit_code);

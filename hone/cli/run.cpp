@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "hone/base/file.h"
 #include "hone/base/settings.h"
 #include "hone/cli/modes.h"
 #include "hone/cli/output.h"
+#include "hone/cli/program.h"
 #include "hone/cli/verbs.h"
 #include "hone/compiler/pipeline.h"
 #include "hone/compiler/stablehlo.h"
@@ -42,86 +42,13 @@ struct Mode {
 };
 constexpr Mode kModes[] = {{"reference", run_reference}, {kEager, ir::interpret}, {kGraph, run_graph}, {kJit, run_jit}};
 
-[[noreturn]] void wrong(const std::string& path, std::string what, std::vector<std::string> details, std::string fix) {
-  details.insert(details.begin(), "file: " + path);
-  throw InputError(Code::kInvalidArgument,
-                   {.what = std::move(what), .details = std::move(details), .fix = std::move(fix)});
-}
-
-// The program's inputs in its order, from arrays arg0, arg1, ...
-std::vector<Tensor> read_inputs(const ir::Graph& graph, const Arguments& arguments) {
-  formats::NamedTensors arrays;
-  if (!arguments.inputs.empty()) arrays = formats::read_npz(arguments.inputs);
-  std::vector<Tensor> inputs;
-  std::vector<std::string> missing;
-  size_t number = 0;
-  for (const ir::Input& input : graph.inputs()) {
-    if (input.kind == ir::InputKind::Constant) {
-      inputs.push_back(input.tensor);
-      continue;
-    }
-    const std::string name = fmt::format("arg{}", number++);
-    const TensorType& type = graph.type(input.value);
-    const auto found = std::ranges::find(arrays, name, [](const auto& array) { return array.first; });
-    if (found == arrays.end()) {
-      missing.push_back(fmt::format("{}: {}", name, to_string(type)));
-      continue;
-    }
-    inputs.push_back(found->second);
-    if (!(found->second.type() == type) && type.shape.is_static())
-      wrong(arguments.inputs, fmt::format("{} does not fit the program", name),
-            {"expected: " + to_string(type), "got: " + to_string(found->second.type())},
-            "store the array in this type");
-  }
-  if (missing.empty()) return inputs;
-  if (!arguments.inputs.empty()) wrong(arguments.inputs, "arrays are missing", missing, "store them under these names");
-  wrong(arguments.file, "the program takes inputs", missing, "give them: --inputs X.npz with arrays arg0, arg1, ...");
-}
-
-// Numbers for the symbols of a program, from the inputs' shapes.
-ir::Graph bound(const ir::Graph& graph, const std::vector<Tensor>& inputs, const Arguments& arguments) {
-  if (graph.is_static()) return graph;
-  std::map<std::string, int64_t, std::less<>> symbols;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Shape& shape = graph.type(graph.inputs()[i].value).shape;
-    if (shape.rank() != inputs[i].rank())
-      wrong(arguments.inputs, fmt::format("arg{} does not fit the program", i),
-            {"expected: " + to_string(graph.type(graph.inputs()[i].value)), "got: " + to_string(inputs[i].type())}, "");
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      Dim symbol;
-      if (!shape[axis].is_number() && find_symbol(to_string(shape[axis]), symbol))
-        symbols.emplace(to_string(symbol), inputs[i].dim(axis));
-    }
-  }
-  ir::Graph out = ir::bind(graph, [&](std::string_view name) {
-    const auto found = symbols.find(name);
-    if (found == symbols.end())
-      wrong(arguments.file, fmt::format("no input says what the dimension {} is", name), {}, "");
-    return found->second;
-  });
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!(out.type(out.inputs()[i].value) == inputs[i].type()))
-      wrong(arguments.inputs, fmt::format("arg{} does not fit the program", i),
-            {"expected: " + to_string(graph.type(graph.inputs()[i].value)), "got: " + to_string(inputs[i].type())}, "");
-  }
-  return out;
-}
-
 int run(const Arguments& arguments) {
-  ir::Graph graph(std::make_shared<ir::Context>());
-  std::vector<Tensor> inputs;
-  reading_input([&] {
-    const std::string text = read_file(arguments.file);
-    graph = compiler::parse_text(text, arguments.file);
-  });
+  ir::Graph graph = read_program(arguments.file);
   if (arguments.print) {
     print(compiler::to_text(graph, {.generic = arguments.generic, .locations = arguments.locations}));
     return kOk;
   }
-  reading_input([&] {
-    inputs = read_inputs(graph, arguments);
-    graph = bound(graph, inputs, arguments);
-  });
+  const std::vector<Tensor> inputs = read_inputs(graph, arguments.file, arguments.inputs);
   const auto mode = std::ranges::find(kModes, chosen_mode(arguments.mode), &Mode::name);
   const std::vector<Tensor> outputs = mode->run(graph, inputs);
   formats::NamedTensors arrays;

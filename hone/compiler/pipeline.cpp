@@ -42,7 +42,7 @@ constexpr PassName kPasses[] = {
 // minus; NAME=N there is a pass's seed.
 class Pipeline {
  public:
-  explicit Pipeline(ir::Graph graph) : graph_(std::move(graph)) {
+  Pipeline(ir::Graph graph, std::vector<Stage>* stages) : graph_(std::move(graph)), stages_(stages) {
     const char* text = std::getenv("HONE_PASSES");
     told_ = text ? text : "";
     dump("begin");
@@ -60,6 +60,7 @@ class Pipeline {
     ir::verify(graph_, name);
 #endif
     reports.push_back({name, before, graph_.nodes().size(), spent.count()});
+    if (stages_) stages_->push_back({name, graph_});
     dump(name);
   }
   bool runs(bool P::* which) const { return settings.passes.*which && !skips(name_of(which)); }
@@ -112,6 +113,7 @@ class Pipeline {
   }
 
   ir::Graph graph_;
+  std::vector<Stage>* const stages_;
   std::string told_, taken_;
   uint64_t dumped_ = 0;
   int number_ = 0, steps_ = 0;
@@ -125,8 +127,8 @@ auto simplify_in(const Pipeline& p) {
 
 std::span<const PassName> pass_names() { return kPasses; }
 
-ir::Graph optimize(const ir::Graph& graph) {
-  Pipeline p(graph);
+ir::Graph optimize(const ir::Graph& graph, std::vector<Stage>* stages) {
+  Pipeline p(graph, stages);
   p.step(&P::remove_dead, remove_dead);
   p.step(&P::simplify, simplify_in(p));
   p.step(&P::remove_dead, remove_dead);
@@ -137,7 +139,7 @@ namespace {
 
 Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOptions& options) {
   Compiled result;
-  Pipeline p(graph);
+  Pipeline p(graph, options.stages);
   p.step(&P::simplify, simplify_in(p));  // what bound shapes allow
   p.step(&P::remove_dead, remove_dead);
   p.step(&P::expand_norm, expand_norm);
@@ -165,8 +167,11 @@ size_t free_memory() {
 
 Compiled compile(const ir::Graph& graph, const CompileOptions& options) {
   ensure_defaults();
+  const size_t stages = options.stages ? options.stages->size() : 0;
   Compiled result = compile_once(graph, false, options);
   if (settings.memory_limit == 0 || result.executable->plan().arena_bytes <= free_memory()) return result;
+  if (options.stages)
+    options.stages->erase(options.stages->begin() + static_cast<ptrdiff_t>(stages), options.stages->end());
   Compiled lean = compile_once(graph, true, options);
   const size_t needed = std::min(lean.executable->plan().arena_bytes, result.executable->plan().arena_bytes);
   if (needed > free_memory()) {
@@ -183,8 +188,11 @@ Compiled compile(const ir::Graph& graph, const CompileOptions& options) {
 }
 
 std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs, const CompileOptions& options) {
-  const Compiled compiled = compile(optimize(graph), options);
-  const ir::Graph& program = compiled.executable->graph();
+  return run_once(*compile(optimize(graph, options.stages), options).executable, inputs);
+}
+
+std::vector<Tensor> run_once(const Executable& executable, std::span<const Tensor> inputs) {
+  const ir::Graph& program = executable.graph();
   std::vector<Tensor> given, outputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor dense = inputs[i].dense();
@@ -194,11 +202,11 @@ std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inp
     dense.copy_to(given.back().mutable_bytes());
   }
   for (size_t i = 0; i < program.outputs().size(); ++i) {
-    const OutputPlace& place = compiled.executable->outputs()[i];
+    const OutputPlace& place = executable.outputs()[i];
     outputs.push_back(place.kind == OutputPlace::Donated ? given[place.index]
                                                          : Tensor::empty(program.type(program.outputs()[i])));
   }
-  compiled.executable->run(given, outputs);
+  executable.run(given, outputs);
   return outputs;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "hone/base/settings.h"
 #include "hone/compiler/executable.h"
@@ -29,11 +31,19 @@ struct Compiled {
   std::vector<FusionDecision> fusion;
 };
 
+/// The program after a step of the pipeline.
+struct Stage {
+  std::string name;
+  ir::Graph graph;
+};
+
 /// Improves a graph of any shapes without changing a bit of its results: what holds for each binding of its symbols.
-ir::Graph optimize(const ir::Graph& graph);
+/// `stages`, unless null, gets the program after each step behind what it holds.
+ir::Graph optimize(const ir::Graph& graph, std::vector<Stage>* stages = nullptr);
 
 struct CompileOptions {
   bool machine_code = false;  ///< made before compile returns; else in the background while it runs (settings.jit)
+  std::vector<Stage>* stages = nullptr;  ///< as optimize takes it
 };
 
 /// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... and settings.passes leave passes out, cluster=SEED in it
@@ -47,5 +57,7 @@ const std::string& dump_directory();
 /// Compiles a static graph and runs it once. `inputs` as ir::interpret takes them; they stay as they are.
 std::vector<Tensor> run_once(const ir::Graph& graph, std::span<const Tensor> inputs,
                              const CompileOptions& options = {});
+/// The same with what was compiled.
+std::vector<Tensor> run_once(const Executable& executable, std::span<const Tensor> inputs);
 
 }  // namespace hone::compiler
