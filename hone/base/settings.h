@@ -38,6 +38,9 @@ struct Settings {
   /// the second call where there is one thread. Off: only those with jit_compile.
   bool jit = true;
   PassSettings passes;
+  /// Denormal floats count as zero, as operands and as results, in ops and in compiled functions alike; off, they are
+  /// kept, whatever mode the caller's thread is in.
+  bool flush_denormals = false;
   bool poison_memory = false;  ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
   /// function() records each function twice and compares: finds what the host does differently each time (counters,
   /// clocks, random numbers of its own). On in builds with asserts.
