@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 
+#include "hone/base/denormals.h"
 #include "hone/base/error.h"
 #include "hone/base/log.h"
 #include "hone/base/openmp.h"
@@ -71,6 +72,7 @@ template <class Task>
 void spread(int64_t tasks, Task&& task) {
   const auto marked = [&task](int64_t i) {
     const parallel_detail::InLoop mark;
+    const DenormalMode mode;
     task(i);
   };
   if (has_executor()) {

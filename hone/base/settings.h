@@ -42,6 +42,9 @@ struct Settings {
   /// for, with the same bits. 0: off; 1: calls of large tensors; 2: all. HONE_AUTOJIT switches on what is 0 at the
   /// first op. What runs out of memory may say so at a later call.
   int auto_jit = 0;
+  /// Denormal floats count as zero, as operands and as results, in ops and in compiled functions alike; off, they are
+  /// kept, whatever mode the caller's thread is in.
+  bool flush_denormals = false;
   bool poison_memory = false;  ///< plans fill memory with NaN when its content is dead: for finding a plan's fault
   /// function() records each function twice and compares: finds what the host does differently each time (counters,
   /// clocks, random numbers of its own). On in builds with asserts.

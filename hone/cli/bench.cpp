@@ -48,6 +48,8 @@ void run(BenchOptions options, bool json) {
     bench_ops(report);
   else if (options.suite == "dispatch")
     bench_dispatch(report);
+  else if (options.suite == "rt")
+    bench_rt(report);
   else if (options.suite == "w7")
     bench_kernels(report);
   else
@@ -63,10 +65,10 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand(
       "bench",
       "time a workload: ops (small operations), dispatch (calls of functions), w1 to w6 (networks), w4l and r50 (large "
-      "networks, inference), w7 (kernels)");
-  verb->add_option("SUITE", options->suite, "ops, dispatch, w1, w2, w3, w4, w4l, w5, w6, w7 or r50")
+      "networks, inference), w7 (kernels), rt (real-time calls)");
+  verb->add_option("SUITE", options->suite, "ops, dispatch, w1, w2, w3, w4, w4l, w5, w6, w7, r50 or rt")
       ->required()
-      ->check(CLI::IsMember({"ops", "dispatch", "w1", "w2", "w3", "w4", "w4l", "w5", "w6", "w7", "r50"}));
+      ->check(CLI::IsMember({"ops", "dispatch", "w1", "w2", "w3", "w4", "w4l", "w5", "w6", "w7", "r50", "rt"}));
   verb->add_option("--mode", options->mode,
                    "eager; graph: steps and kernels as a function(), inference by a frozen model; jit: the same, whose "
                    "first call waits for machine code")
@@ -74,6 +76,9 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->default_str("jit, or graph without a code generator");
   verb->add_flag("--no-freeze", options->unfrozen, "modes graph and jit: infer by the model as it is");
   verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
+  verb->add_option("--calls", options->calls, "suite rt: how many calls")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000000));
   verb->add_option("--threads", options->threads, "threads and CPUs to use")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));

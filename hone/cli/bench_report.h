@@ -19,6 +19,7 @@ struct BenchOptions {
   int threads = 2;
   std::string only;
   double seconds = 4;
+  int64_t calls = 1000000;  ///< suite rt
 };
 
 /// Runs steps for a while each and keeps their times.
@@ -33,6 +34,8 @@ class BenchReport {
   void time(const std::string& name, const std::function<void()>& step, const Extra& extra = {});
   /// Something that takes nanoseconds: time per call over many.
   void small(const std::string& name, const std::function<void()>& step, int calls = 1000);
+  /// A result that was measured elsewhere.
+  void add(Config::Table result) { results_.emplace_back(std::move(result)); }
   Config document() const;
   /// A table for people.
   std::string table() const;
@@ -48,6 +51,8 @@ void bench_ops(BenchReport& report);
 void bench_kernels(BenchReport& report);
 /// The floors of w7's kernels on this machine, on one thread.
 void bench_kernel_floors(BenchReport& report);
+/// Real-time calls: median and 99.99th percentile of single calls.
+void bench_rt(BenchReport& report);
 /// What calling and recording functions costs.
 void bench_dispatch(BenchReport& report);
 /// w1 to w6, w4l, r50.

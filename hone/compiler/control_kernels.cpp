@@ -1,7 +1,6 @@
 #include "hone/compiler/control_kernels.h"
 
 #include <cstring>
-#include <mutex>
 #include <optional>
 
 #include "hone/compiler/pipeline.h"
@@ -40,48 +39,27 @@ struct Programs : std::vector<Program> {
   }
 };
 
-// What a program is called with.
+// A program and what it is called with.
 struct Arguments {
   const Program& program;
   std::vector<Tensor> tensors;
-  explicit Arguments(const Program& p) : program(p), tensors(p.executable->graph().inputs().size()) {}
+  compiler::BoundCall call;
+  explicit Arguments(const Program& p)
+      : program(p), tensors(p.executable->graph().inputs().size()), call(p.executable) {}
   void set(size_t operand, Tensor value) { tensors[program.inputs[operand]] = std::move(value); }
-  void run(std::span<const Tensor> outputs) const { program.executable->run(tensors, outputs); }
+  void run(std::span<const Tensor> outputs) { call.run(tensors, outputs); }
 };
 
-// The compiled regions of a call, and states of runs that have ended: a run in steady state takes nothing from the
-// heap.
-template <class State>
-class Prepared {
- public:
-  explicit Prepared(const KernelQuery& query) : programs_(query) {}
-  void run(const KernelCall& call) const {
-    std::unique_ptr<State> state = take();
-    if (!state) state = std::make_unique<State>(programs_, call);
-    state->run(call);
-    const std::lock_guard lock(mutex_);
-    spare_.push_back(std::move(state));
-  }
-
- private:
-  std::unique_ptr<State> take() const {
-    const std::lock_guard lock(mutex_);
-    if (spare_.empty()) return nullptr;
-    std::unique_ptr<State> state = std::move(spare_.back());
-    spare_.pop_back();
-    return state;
-  }
-  typename State::Compiled programs_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<State>> spare_;
-};
-
+// The regions of a call are compiled once; each run at a time has a state of its own.
 template <class State>
 Kernel kernel(const char* name) {
   return {.name = name,
-          .run = [](const KernelCall& call) { static_cast<const Prepared<State>*>(call.prepared)->run(call); },
+          .run = [](const KernelCall& call) { static_cast<State*>(call.state)->run(call); },
           .prepare = [](const KernelQuery& query) -> std::shared_ptr<const void> {
-            return std::make_shared<Prepared<State>>(query);
+            return std::make_shared<typename State::Compiled>(query);
+          },
+          .make_state = [](const KernelCall& call) -> std::shared_ptr<void> {
+            return std::make_shared<State>(*static_cast<const typename State::Compiled*>(call.prepared), call);
           }};
 }
 

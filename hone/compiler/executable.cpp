@@ -1,7 +1,10 @@
 #include "hone/compiler/executable.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "hone/base/denormals.h"
 #include "hone/base/error.h"
 #include "hone/base/probe.h"
 #include "hone/base/settings.h"
@@ -34,7 +37,7 @@ Tensor owned_copy(const Tensor& x) {
 }  // namespace
 
 // One arena and the tensors over it: what a run at a time needs.
-class Executable::Instance {
+class Instance {
  public:
   explicit Instance(const Plan& plan) : plan_(plan), buffers_(plan.storages.size()), calls_(plan.steps.size()) {
     arena_ = cpu().allocate(plan.arena_bytes);
@@ -55,6 +58,7 @@ class Executable::Instance {
   }
 
   void run(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const OutputPlace> places) {
+    const DenormalMode mode;
     bind(inputs, outputs, places);
     for (size_t s = 0; s < calls_.size(); ++s) {
       const ir::Node& node = plan_.graph.nodes()[plan_.steps[s].node];
@@ -62,7 +66,7 @@ class Executable::Instance {
       if (span.active()) note_cost(span, s, node);
       switch (plan_.steps[s].kind) {
         case Step::Call:
-          call(s, node);
+          plan_.steps[s].kernel->run(kernel_call(s, node));
           break;
         case Step::Host:
           call_host(s, node);
@@ -83,6 +87,7 @@ class Executable::Instance {
  private:
   struct KernelArguments {
     SmallVector<Tensor, 4> inputs, outputs;
+    std::shared_ptr<void> state;  // by Kernel::make_state
   };
 
   Tensor make_tensor(const Place& place, const TensorType& type) {
@@ -111,6 +116,17 @@ class Executable::Instance {
     for (uint32_t i = 0; i < node.results; ++i) call.outputs.push_back(values_[node.first_result + i]);
     for (const auto& [operand, storage] : step.packed)
       call.inputs[operand] = make_tensor({storage, 0, {}}, call.inputs[operand].type());
+    if (step.kernel && step.kernel->make_state) call.state = step.kernel->make_state(kernel_call(s, node));
+  }
+
+  KernelCall kernel_call(size_t s, const ir::Node& node) const {
+    const KernelArguments& call = calls_[s];
+    return {*node.op,
+            node.attrs,
+            {call.inputs.data(), call.inputs.size()},
+            {call.outputs.data(), call.outputs.size()},
+            plan_.steps[s].prepared.get(),
+            call.state.get()};
   }
 
   void bind(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::span<const OutputPlace> places) {
@@ -126,16 +142,6 @@ class Executable::Instance {
       if (places[i].kind == OutputPlace::Written)
         values_[plan_.graph.outputs()[i]].impl()->buffer->rebind(outputs[i].mutable_bytes());
     }
-  }
-
-  void call(size_t s, const ir::Node& node) {
-    const Step& step = plan_.steps[s];
-    KernelArguments& call = calls_[s];
-    step.kernel->run({*node.op,
-                      node.attrs,
-                      {call.inputs.data(), call.inputs.size()},
-                      {call.outputs.data(), call.outputs.size()},
-                      step.prepared.get()});
   }
 
   // The host may keep what it gets, so it gets copies; what it returns is kept until the next run.
@@ -227,6 +233,113 @@ Executable::~Executable() = default;
 void Executable::run(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
   const Lease lease(*this);
   lease.instance->run(inputs, outputs, outputs_);
+}
+
+namespace {
+
+void check_bound(const char* what, size_t index, const Tensor& given, const TensorType& wanted) {
+  if (given.defined() && given.concrete() && given.type() == wanted && given.layout().dense) return;
+  const std::string got = !given.defined()         ? "no tensor"
+                          : !given.concrete()      ? "a traced tensor"
+                          : given.type() == wanted ? "strided memory"
+                                                   : to_string(given.type());
+  throw Error(Code::kInvalidArgument, {.what = fmt::format("{} {} cannot be bound", what, index),
+                                       .details = {"expected: dense " + to_string(wanted), "got: " + got},
+                                       .fix = "bind a tensor of that type: Tensor::empty, or x.dense()"});
+}
+
+void check_count(const char* what, size_t given, size_t wanted) {
+  if (given == wanted) return;
+  throw Error(Code::kInvalidArgument, {.what = fmt::format("a bound call needs {} {}, got {}", wanted, what, given),
+                                       .fix = "bind one tensor for each"});
+}
+
+bool overlap(const Tensor& a, const Tensor& b) {
+  return a.defined() && b.defined() && a.mutable_bytes() < b.mutable_bytes() + b.bytes() &&
+         b.mutable_bytes() < a.mutable_bytes() + a.bytes();
+}
+
+// What is written lies apart from all else.
+void check_apart(std::span<const Tensor> written, std::span<const Tensor> others) {
+  for (size_t i = 0; i < written.size(); ++i) {
+    for (size_t j = 0; j < others.size(); ++j) {
+      if (&written[i] == &others[j] || !overlap(written[i], others[j])) continue;
+      throw Error(Code::kInvalidArgument,
+                  {.what = "memory that a bound call writes is bound twice",
+                   .details = {fmt::format("tensor {} overlaps tensor {} of the call", i, j)},
+                   .fix = "give each output, and each input with a new value, memory of its own"});
+    }
+  }
+}
+
+}  // namespace
+
+BoundCall Executable::bind(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const {
+  const ir::Graph& graph = plan_.graph;
+  check_count("inputs", inputs.size(), graph.inputs().size());
+  check_count("outputs", outputs.size(), outputs_.size());
+  BoundCall call(shared_from_this());
+  std::vector<Tensor> state;
+  call.outputs_.assign(outputs.begin(), outputs.end());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Input& input = graph.inputs()[i];
+    call.inputs_.push_back(input.tensor.defined() ? Tensor() : inputs[i]);
+    if (input.tensor.defined()) continue;
+    check_bound("input", i, inputs[i], graph.type(input.value));
+    const bool changes = input.new_value != ir::kNone;
+    // The caller writes other elements there, so a library keeps nothing that it makes of them.
+    if (changes || input.kind == ir::InputKind::Argument) {
+      const TensorImpl* given = inputs[i].impl();
+      call.inputs_[i] = tensor_at(given->buffer, given->type, given->offset, given->layout);
+    }
+    if (!changes) continue;
+    state.push_back(call.inputs_[i]);
+    call.initial_.push_back({owned_copy(inputs[i]), call.inputs_[i]});
+    Tensor& value = call.outputs_[input.new_value];
+    if (outputs_[input.new_value].kind == OutputPlace::Donated) {
+      if (value.defined()) call.after_.push_back({call.inputs_[i], value});
+    } else {
+      if (!value.defined()) value = Tensor::empty(graph.type(input.value));
+      call.after_.push_back({value, call.inputs_[i]});
+    }
+  }
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].kind != OutputPlace::Donated || call.outputs_[i].defined())
+      check_bound("output", i, call.outputs_[i], graph.type(graph.outputs()[i]));
+  }
+  check_apart(call.outputs_, call.outputs_);
+  check_apart(call.outputs_, call.inputs_);
+  for (const Tensor& each : state) {
+    for (const Tensor& other : call.inputs_) {
+      if (each.impl() != other.impl()) check_apart({&each, 1}, {&other, 1});
+    }
+  }
+  return call;
+}
+
+BoundCall::BoundCall(std::shared_ptr<const Executable> executable)
+    : executable_(std::move(executable)), instance_(std::make_unique<Instance>(executable_->plan())) {}
+BoundCall::~BoundCall() = default;
+BoundCall::BoundCall(BoundCall&&) noexcept = default;
+BoundCall& BoundCall::operator=(BoundCall&& other) noexcept {
+  instance_ = std::move(other.instance_);  // it refers to the old executable
+  executable_ = std::move(other.executable_);
+  inputs_ = std::move(other.inputs_), outputs_ = std::move(other.outputs_);
+  after_ = std::move(other.after_), initial_ = std::move(other.initial_);
+  return *this;
+}
+
+void BoundCall::run(std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  instance_->run(inputs, outputs, executable_->outputs());
+}
+
+void BoundCall::run() {
+  run(inputs_, outputs_);
+  for (const Copy& copy : after_) copy.from.copy_to(copy.to.mutable_bytes());
+}
+
+void BoundCall::reset() {
+  for (const Copy& copy : initial_) copy.from.copy_to(copy.to.mutable_bytes());
 }
 
 }  // namespace hone::compiler

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "hone/compiler/bound_call.h"
 #include "hone/compiler/plan.h"
 
 namespace hone::compiler {
@@ -23,7 +24,7 @@ struct OutputPlace {
 
 /// Runs a plan on buffers of the caller's, from an arena of its own. Thread-safe: calls at the same time use an arena
 /// each, which are kept. In steady state a run allocates nothing on the heap.
-class Executable {
+class Executable : public std::enable_shared_from_this<Executable> {
  public:
   explicit Executable(Plan plan);
   ~Executable();
@@ -39,8 +40,13 @@ class Executable {
   /// overwritten: nobody else may see their memory.
   void run(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
 
+  /// A call with fixed memory; `inputs` and `outputs` as for run. Undefined are those that run ignores; a defined
+  /// output that is Donated gets a copy of the new value. The memory of inputs with a new value is written, so nobody
+  /// else may read it. Error kInvalidArgument for a tensor that is missing, of another type, not dense, or in memory of
+  /// another.
+  BoundCall bind(std::span<const Tensor> inputs, std::span<const Tensor> outputs) const;
+
  private:
-  class Instance;
   struct Lease;
   Plan plan_;
   std::vector<OutputPlace> outputs_;

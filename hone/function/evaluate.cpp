@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "hone/base/denormals.h"
 #include "hone/base/error.h"
 #include "hone/base/probe.h"
 #include "hone/base/settings.h"
@@ -56,7 +57,10 @@ void run(const Kernel& kernel, const Call& call, const Types& types) {
   }
   std::shared_ptr<const void> prepared;
   if (kernel.prepare) prepared = kernel.prepare({call.op, call.attrs, operands, {types.data(), types.size()}});
-  kernel.run({call.op, call.attrs, operands, call.outputs, prepared.get()});
+  KernelCall ready{call.op, call.attrs, operands, call.outputs, prepared.get()};
+  std::shared_ptr<void> state;
+  if (kernel.make_state) state = kernel.make_state(ready), ready.state = state.get();
+  kernel.run(ready);
   set_last_kernel(kernel.name);
 }
 
@@ -76,6 +80,7 @@ void evaluate(Call& call) {
   if (settings.auto_jit) [[unlikely]] {
     if (enqueue(call)) return;
   }
+  const DenormalMode mode;
   if (settings.check_numerics) [[unlikely]] {
     std::vector<Tensor> operands(call.inputs.begin(), call.inputs.end());  // held, so that none is overwritten
     evaluate_call(call);

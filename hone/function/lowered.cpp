@@ -139,6 +139,41 @@ Config number(size_t value) { return Config(static_cast<int64_t>(value)); }
 
 }  // namespace
 
+compiler::BoundCall Lowered::bind(const std::vector<Tensor>& arguments, const std::vector<Tensor>& results) const {
+  need_static(*state_, "a bound call");
+  const compiler::Executable& executable = *state_->compiled->executable;
+  const auto count = [](const char* what, size_t given, size_t wanted) {
+    if (given == wanted) return;
+    throw Error(Code::kInvalidArgument, fmt::format("the function has {} {}, {} are bound", wanted, what, given),
+                "bind one tensor for each, in the function's order");
+  };
+  const std::span<const ir::Input> wanted = executable.graph().inputs();
+  count("arguments", arguments.size(),
+        static_cast<size_t>(std::ranges::count(wanted, ir::InputKind::Argument, &ir::Input::kind)));
+  count("results", results.size(), state_->trace->results);
+  std::vector<Tensor> inputs, outputs = results;
+  size_t argument = 0, variable = 0;
+  for (const ir::Input& input : wanted) {
+    Tensor value;
+    if (input.kind == ir::InputKind::Argument) value = arguments[argument++];
+    if (input.kind == ir::InputKind::Variable) {
+      value = state_->trace->variables[variable++].value().dense();
+      if (input.new_value != ir::kNone) {
+        Tensor copy = Tensor::empty(value.type());
+        value.copy_to(copy.mutable_bytes());
+        value = copy;
+      }
+    }
+    inputs.push_back(std::move(value));
+  }
+  outputs.resize(executable.outputs().size());
+  for (size_t i = state_->trace->results; i < outputs.size(); ++i) {
+    if (executable.outputs()[i].kind != compiler::OutputPlace::Donated)
+      outputs[i] = Tensor::empty(executable.graph().type(executable.graph().outputs()[i]));
+  }
+  return executable.bind(inputs, outputs);
+}
+
 std::string Lowered::ir() const { return compiler::to_text(state_->trace->graph); }
 
 std::string Lowered::memory() const {

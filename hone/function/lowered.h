@@ -3,7 +3,9 @@
 #include <iosfwd>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "hone/compiler/bound_call.h"
 #include "hone/tensor/tensor.h"
 
 namespace hone {
@@ -26,6 +28,13 @@ class Lowered {
   std::string fusion() const;
   /// All of it as JSON.
   std::string json() const;
+
+  /// The compiled function as a call with fixed memory, for real-time threads: write the elements of `arguments`,
+  /// run(), read those of `results`. All are dense tensors of the function's types, in its order, containers taken
+  /// apart. Variables that it assigns become state of the call: it starts with a copy of their values, and they keep
+  /// theirs. Weights are shared as they are now. Error kFailedPrecondition where extents are symbols, kInvalidArgument
+  /// for tensors of another number or type.
+  compiler::BoundCall bind(const std::vector<Tensor>& arguments, const std::vector<Tensor>& results) const;
 
  private:
   std::shared_ptr<const State> state_;

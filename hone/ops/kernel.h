@@ -17,6 +17,7 @@ struct KernelCall {
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   const void* prepared = nullptr;  ///< what Kernel::prepare made
+  void* state = nullptr;           ///< what Kernel::make_state made
   template <class T>
   const T* in(int i) const {
     return static_cast<const T*>(static_cast<const void*>(inputs[static_cast<size_t>(i)].mutable_bytes()));
@@ -48,6 +49,10 @@ struct Kernel {
   /// Null, or makes what `run` needs beside the call and what depends on types and attributes alone. A plan makes it
   /// once, the evaluator for each call.
   std::shared_ptr<const void> (*prepare)(const KernelQuery&) = nullptr;
+  /// Null, or makes what one run at a time works with (buffers, bound calls of programs), so that `run` neither locks
+  /// nor allocates. `call` has `prepared` and the types of its tensors. An instance of an executable makes it once, the
+  /// evaluator for each call.
+  std::shared_ptr<void> (*make_state)(const KernelCall& call) = nullptr;
   bool reads_strides = false;  ///< takes inputs that are not dense
   bool in_place = false;  ///< outputs may share memory with inputs of the same type: what is written was read before
   bool library = false;   ///< a call into oneDNN
