@@ -114,7 +114,7 @@ class Realtime : public ::testing::Test {
   int threads_ = threads();
 };
 
-// In a child that may make no system call but exit and write.
+// In a child that may make no system call but read, write and exit.
 void expect_no_system_call(BoundCall& call) {
   const pid_t child = fork();
   if (child == 0) {
