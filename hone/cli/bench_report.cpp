@@ -94,6 +94,8 @@ std::string BenchReport::table() const {
                         median, result.find("min")->as_number(), result.find("max")->as_number(), unit,
                         result.find("runs")->as_integer(), cold,
                         share ? fmt::format("{:.0f} %", share->as_number() * 100) : "");
+    if (const Config* tail = result.find("p9999"))
+      text += fmt::format("{:<24}{:>12.4g}\n", "  p99.99", tail->as_number());
   }
   return text;
 }

@@ -12,10 +12,11 @@ namespace hone::compiler {
 class Executable;
 class Instance;
 
-/// A call of an executable with an arena of its own and its operands in fixed places: write the inputs' elements, run(),
-/// read the outputs'. Inputs with a new value (state) hold it after the run, so it is there for the next.
-/// After one run, with `threads() == 1` and kernels that take no memory from the heap, run() allocates nothing, locks
-/// nothing and calls no system. One thread at a time; several bound calls of one executable run side by side.
+/// A call of an executable with an arena of its own and its operands in fixed places: write the inputs' elements,
+/// run(), read the outputs'. Inputs with a new value (state) hold it after the run, so it is there for the next. With
+/// `threads() == 1`, after runs on the same thread that took the same paths (one with machine_code, else two), run()
+/// makes no allocation, lock or system call itself, nor do Hone's own kernels up to the sizes of docs/real-time.md;
+/// oneDNN's do. One thread at a time; several bound calls of one executable run side by side.
 class BoundCall {
  public:
   /// With nothing bound: for run(inputs, outputs).

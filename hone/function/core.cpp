@@ -213,7 +213,8 @@ Lowered Core::lower(std::span<const Spec> specs, std::span<const uint64_t> stati
     recorded->signature.match(signature, bindings);
     const auto lookup = [&](std::string_view name) { return bindings.value(name); };
     lowered->compiled =
-        compiler::compile(bindings.empty() ? recorded->trace->graph : ir::bind(recorded->trace->graph, lookup));
+        compiler::compile(bindings.empty() ? recorded->trace->graph : ir::bind(recorded->trace->graph, lookup),
+                          {.machine_code = s.options.jit_compile});
   }
   return Lowered(lowered);
 }

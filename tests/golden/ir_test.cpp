@@ -41,7 +41,7 @@ const std::map<std::string, Named, std::less<>>& passes() {
       {"cluster", {[](const ir::Graph& g) { return cluster(g); }}},
       {"schedule", {compiler::schedule}},
       {"freeze", {[](const ir::Graph& g) { return freeze(g, {}); }, false}},
-      {"optimize", {compiler::optimize}},
+      {"optimize", {[](const ir::Graph& g) { return optimize(g); }}},
       {"compile", {[](const ir::Graph& g) { return compile(optimize(g)).executable->graph(); }}},
   };
   return *all;

@@ -148,6 +148,18 @@ TEST(DotGeneral, EmptyOperands) {
             (std::vector<float>{1, 2, 1, 2}));
 }
 
+TEST(SmallContraction, TakesAFewRowsTimesAMatrixThatLiesRowByRow) {
+  const auto taken = [](const Shape& a, const Shape& b, MatmulOptions options = {}) {
+    (void)matmul(numbers(a, 1), numbers(b, 2), options);
+    return std::string_view(last_kernel()) == "cpu.small_contraction";
+  };
+  EXPECT_TRUE(taken({1, 40}, {40, 160}));
+  EXPECT_TRUE(taken({16, 16}, {16, 32}));
+  EXPECT_FALSE(taken({17, 16}, {16, 30})) << "many rows";
+  EXPECT_FALSE(taken({1, 40}, {160, 40}, {false, true})) << "columns lie apart";
+  EXPECT_FALSE(taken({1, 64}, {64, 160})) << "more than 8192 products";
+}
+
 TEST(SmallContraction, TermsAscendInFma) {
   const Tensor a = numbers({5, 13}, 1), b = numbers({13, 19}, 2);
   const Tensor got = matmul(a, b);

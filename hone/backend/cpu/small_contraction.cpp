@@ -10,11 +10,16 @@
 #include "hone/base/parallel.h"
 #include "hone/ops/dot_axes.h"
 #include "hone/ops/table.h"
+#include "hone/ops/views.h"
 
 namespace hone {
 namespace {
 
-constexpr int64_t kSmall = 4096;       // products of a whole call
+constexpr int64_t kSmall = 4096;  // products of a whole call
+// With so few rows 8192, as in a step of an LSTM of 40 units: oneDNN's sgemm locks a mutex, which real-time calls must
+// not (docs/real-time.md). Own loops are faster from two rows on; one row of 6400 takes 0.39 us for 0.26 (AVX-512).
+constexpr int64_t kFewRows = 16;
+constexpr int64_t kSmallRows = 8192;
 constexpr int64_t kGrain = 64 * 1024;  // products worth a thread
 constexpr int64_t kRows = 12;          // of a block of an outer product: what the widest panel kernel takes at once
 
@@ -24,13 +29,21 @@ int64_t terms_of(const KernelQuery& query) {
       .number();
 }
 
+// A few rows times a matrix that lies row by row, so that panels need no packing.
+bool few_rows(const KernelQuery& query) {
+  const Tensor& b = query.inputs[1];
+  if (b.rank() != 2 || b.shape()[1].number() == 0) return false;
+  if (&query.op == &ops::dot_general && query.attrs.as<DotAttrs>().rhs_contract != Ints{0}) return false;
+  return strides_of(b)[1] == 1 && query.outputs[0].shape.count() <= kFewRows * b.shape()[1].number();
+}
+
 const char* refuses(const KernelQuery& query) {
   const DType dtype = query.inputs[0].dtype();
   if (is_integer(dtype) || dtype == f64) return nullptr;
-  const int64_t k = terms_of(query);
-  return k <= 1 || query.outputs[0].shape.count() * k <= kSmall
-             ? nullptr
-             : "more than 4096 products: the library's order is free";
+  const int64_t k = terms_of(query), products = query.outputs[0].shape.count() * k;
+  if (k <= 1 || products <= kSmall) return nullptr;
+  if (products > kSmallRows) return "more than 8192 products: the library's order is free";
+  return few_rows(query) ? nullptr : "more than 4096 products in many rows: the library's order is free";
 }
 
 int panel_of(DType dtype) {
@@ -66,6 +79,8 @@ class Panels {
         panel_(kernels().contraction.panel[panel_of(call.dtype())]) {}
 
   int64_t width() const { return math::kPanelBytes / item_; }
+  /// Whether run needs its scratch for some panel.
+  bool packs() const { return p_.b_column != 1 || p_.n % width() != 0; }
 
   /// Rows [row, row + rows) of panel `index` of one product. `scratch` holds a panel of k rows.
   void run(const GemmPlan::Offsets& at, int64_t row, int64_t rows, int64_t index, std::byte* scratch) const {
@@ -128,7 +143,8 @@ void run(const KernelCall& call) {
         alignas(64) std::byte local[16 * math::kPanelBytes];
         Ref<Buffer> block;
         std::byte* scratch = local;
-        if (p.k > 16) block = cpu().allocate(static_cast<size_t>(p.k) * math::kPanelBytes), scratch = block->data();
+        if (p.k > 16 && panels.packs())
+          block = cpu().allocate(static_cast<size_t>(p.k) * math::kPanelBytes), scratch = block->data();
         for (int64_t i = begin; i < end; ++i) panels.run(p.at(i / across), 0, p.m, i % across, scratch);
       },
       1);
