@@ -37,10 +37,11 @@ endforeach()
 
 # Headers that no user needs are not installed; hone/hone.h reaches all others (tests/package/umbrella_test.cpp).
 set(HONE_INTERNAL_HEADERS
-    "/hone/(backend|cli|compiler|ir|profile)$"
+    "/hone/(backend|cli|ir|profile)$"
+    "/hone/compiler/(bisect|codegen|control_kernels|difference|executable|freeze|passes|pipeline|plan[a-z_]*|rule[a-z_]*|stablehlo[a-z_]*)\\.h$"
     "_test(_tools)?\\.h$"
     "/hone/register\\.h$"
-    "/hone/base/(arena|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
+    "/hone/base/(arena|denormals|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
     "/hone/device/block_cache\\.h$"
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
     "/hone/function/(auto_jit|check_numerics|concrete|core_state|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
