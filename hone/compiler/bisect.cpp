@@ -81,7 +81,11 @@ std::vector<Tensor> replay(const Plan& plan, const Step& step, std::span<const T
     }
     outputs.push_back(std::move(output));
   }
-  step.kernel->run({*node.op, node.attrs, inputs, outputs, step.prepared.get()});
+  KernelCall call{*node.op, node.attrs, inputs, outputs, step.prepared.get()};
+  std::shared_ptr<void> state;
+  if (step.kernel->make_state) state = step.kernel->make_state(call);
+  call.state = state.get();
+  step.kernel->run(call);
   return outputs;
 }
 
