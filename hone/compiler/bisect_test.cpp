@@ -235,7 +235,8 @@ TEST(Bisect, LooksAtLoopsAsOneCall) {
     stablehlo.return %1, %3 : tensor<i32>, tensor<4xf32>
   }
   %4 = stablehlo.negate %0#1 : tensor<4xf32>
-  return %4 : tensor<4xf32>
+  %5 = stablehlo.add %4, %arg0 : tensor<4xf32>
+  return %5 : tensor<4xf32>
 })";
   const ir::Graph graph = parse_text(text, "loop.mlir");
   EXPECT_FALSE(search({}, graph));
@@ -244,6 +245,9 @@ TEST(Bisect, LooksAtLoopsAsOneCall) {
   EXPECT_EQ(culprit->op, "negate");
   EXPECT_EQ(culprit->location.line, 15U);
   EXPECT_TRUE(contains(to_string(*culprit), "line: loop.mlir:15"));
+  const std::optional<Culprit> kernel = search(with_plan(break_fusion), graph);  // behind the loop, which is right
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->op, "fusion {negate, add}");
 }
 
 }  // namespace
