@@ -95,6 +95,8 @@ TEST(Freeze, ResultsAreTheSameEachTimeEagerAndAsAGraph) {
     EXPECT_TRUE(same_bits(eager, first)) << network.name;
     const auto inside = function([&](const Tensor& x) { return frozen(x); });
     EXPECT_TRUE(same_bits(inside(network.x), first)) << network.name;
+    EXPECT_TRUE(same_bits(freeze(built(network), {.sample = network.x, .jit_compile = true})(network.x), first))
+        << network.name << " with machine code";
   }
 }
 
