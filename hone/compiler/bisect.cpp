@@ -42,15 +42,7 @@ std::vector<Tensor> values_of(const ir::Graph& graph, std::span<const Tensor> in
     values[input.value] = (input.tensor.defined() ? input.tensor : inputs[i]).dense();
   }
   for (const ir::Node& node : graph.nodes()) {
-    if (only_effect(users, node)) continue;
-    SmallVector<Tensor, 8> operands;
-    for (const ir::ValueId operand : graph.operands(node)) operands.push_back(values[operand]);
-    Call call{*node.op,
-              node.attrs,
-              {operands.data(), operands.size()},
-              {values.data() + node.first_result, node.results},
-              graph.origin(node).location()};
-    dispatch(call);
+    if (!only_effect(users, node)) ir::dispatch_node(graph, node, values);
   }
   return values;
 }

@@ -12,14 +12,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-template <class T>
-double number(T x) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-    return to_float(x);
-  else
-    return static_cast<double>(x);
-}
-
 Difference difference_of(const Tensor& expected, const Tensor& got, double tolerance) {
   Difference out;
   if (!(expected.type() == got.type())) return {true, kInfinity, 0};
@@ -29,7 +21,7 @@ Difference difference_of(const Tensor& expected, const Tensor& got, double toler
     using T = decltype(kind);
     const auto *a = reinterpret_cast<const T*>(left), *b = reinterpret_cast<const T*>(right);
     for (int64_t i = 0; i < expected.size(); ++i) {
-      const double x = number(a[i]), y = number(b[i]);
+      const double x = to_double(a[i]), y = to_double(b[i]);
       const size_t at = static_cast<size_t>(i) * sizeof(T);
       if (std::isfinite(x)) out.magnitude = std::max(out.magnitude, std::abs(x));
       if (std::memcmp(left + at, right + at, sizeof(T)) == 0 || (std::isnan(x) && std::isnan(y))) continue;

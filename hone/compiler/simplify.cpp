@@ -182,11 +182,7 @@ bool Match::is(size_t i, double value) const {
     using T = decltype(kind);
     T element;
     std::memcpy(&element, &*bits, sizeof element);
-    double number;
-    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-      number = to_float(element);
-    else
-      number = static_cast<double>(element);
+    const double number = to_double(element);
     return number == value && (!is_floating(in_type(i).dtype) || std::signbit(number) == std::signbit(value));
   });
 }

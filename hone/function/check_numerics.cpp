@@ -27,11 +27,7 @@ Range range_of(const Tensor& x) {
     using T = decltype(kind);
     const auto* elements = static_cast<const T*>(data);
     for (int64_t i = 0; i < range.size; ++i) {
-      double value = 0;
-      if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-        value = to_float(elements[i]);
-      else
-        value = static_cast<double>(elements[i]);
+      const double value = to_double(elements[i]);
       if (std::isfinite(value)) {
         range.low = std::min(range.low, value), range.high = std::max(range.high, value);
         continue;

@@ -143,16 +143,7 @@ class FunctionRecorder final : public ir::Recorder {
       }
     }
     for (size_t n = 0; n < needed.size(); ++n) {
-      if (!needed[n]) continue;
-      const ir::Node& node = graph.nodes()[n];
-      SmallVector<Tensor, 8> operands;
-      for (const ir::ValueId operand : graph.operands(node)) operands.push_back(values[operand]);
-      Call call{*node.op,
-                node.attrs,
-                {operands.data(), operands.size()},
-                {values.data() + node.first_result, node.results},
-                graph.origin(node).location()};
-      dispatch(call);
+      if (needed[n]) ir::dispatch_node(graph, graph.nodes()[n], values);
     }
     return values[wanted];
   }

@@ -410,6 +410,18 @@ Graph bind(const Graph& graph, const std::function<int64_t(std::string_view)>& l
   return bound;
 }
 
+void dispatch_node(const Graph& graph, const Node& node, std::span<Tensor> operands, std::span<Tensor> values) {
+  Call call{*node.op, node.attrs, operands, values.subspan(node.first_result, node.results),
+            graph.origin(node).location()};
+  dispatch(call);
+}
+
+void dispatch_node(const Graph& graph, const Node& node, std::span<Tensor> values) {
+  SmallVector<Tensor, 8> operands;
+  for (const ValueId operand : graph.operands(node)) operands.push_back(values[operand]);
+  dispatch_node(graph, node, {operands.data(), operands.size()}, values);
+}
+
 std::vector<Tensor> interpret(const Graph& graph, std::span<const Tensor> inputs) {
   std::vector<uint32_t> reads(graph.values());
   for (const Node& node : graph.nodes()) {
@@ -422,12 +434,7 @@ std::vector<Tensor> interpret(const Graph& graph, std::span<const Tensor> inputs
     SmallVector<Tensor, 8> operands;
     for (const ValueId operand : graph.operands(node))
       operands.push_back(--reads[operand] == 0 ? std::move(values[operand]) : values[operand]);
-    Call call{*node.op,
-              node.attrs,
-              {operands.data(), operands.size()},
-              {values.data() + node.first_result, node.results},
-              graph.origin(node).location()};
-    dispatch(call);
+    dispatch_node(graph, node, {operands.data(), operands.size()}, values);
     for (uint32_t i = 0; i < node.results; ++i) {
       if (reads[node.first_result + i] == 0) values[node.first_result + i] = Tensor();
     }

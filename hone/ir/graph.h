@@ -188,6 +188,12 @@ Graph bind(const Graph& graph, const std::function<int64_t(std::string_view)>& l
 /// The graph in a context that merges.
 Graph merged(const Graph& graph);
 
+/// Dispatches the call that a node stands for on `operands`, which may be moved from; its results go to their places
+/// among `values`, all values of the graph.
+void dispatch_node(const Graph& graph, const Node& node, std::span<Tensor> operands, std::span<Tensor> values);
+/// On operands from `values`.
+void dispatch_node(const Graph& graph, const Node& node, std::span<Tensor> values);
+
 /// Runs a graph call by call through dispatch: what the program would have done eagerly. Inputs in the graph's order.
 std::vector<Tensor> interpret(const Graph& graph, std::span<const Tensor> inputs);
 

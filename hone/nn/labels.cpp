@@ -22,14 +22,6 @@ std::string place(const Shape& shape, int64_t i) {
   return "[" + text + "]";
 }
 
-template <class T>
-double as_double(T value) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-    return to_float(value);
-  else
-    return static_cast<double>(value);
-}
-
 [[noreturn]] void fail(const Tensor& labels, int64_t i, double value, int64_t classes, Location location) {
   ErrorParts parts{.location = LocationScope::resolve(location)};
   parts.details = {fmt::format("labels: {}", to_string(labels.type())),
@@ -67,7 +59,7 @@ void check_labels(const Tensor& labels, int64_t classes, std::optional<int64_t> 
     const T* values = static_cast<const T*>(data);
     const int64_t count = packed.size();
     for (int64_t i = 0; i < count; ++i) {
-      const double value = as_double(values[i]);
+      const double value = to_double(values[i]);
       if (value >= 0 && value < static_cast<double>(classes) && value == std::floor(value)) continue;
       if (ignore && value == static_cast<double>(*ignore)) continue;
       fail(packed, i, value, classes, location);

@@ -2,6 +2,7 @@
 #pragma once
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "hone/math/types.h"
 
@@ -16,6 +17,15 @@ constexpr float to_float(Float16 value) {
   if (exponent == 0)
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(fraction) * 0x1p-24F));
   return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+/// An element of any type; integers beyond 2^53 are rounded.
+template <class T>
+constexpr double to_double(T value) {
+  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
+    return to_float(value);
+  else
+    return static_cast<double>(value);
 }
 
 /// To nearest even; NaN stays NaN.

@@ -243,13 +243,7 @@ double Tensor::scalar(Location location) const {
                                          .fix = "reduce it first, or use to_vector()"});
   }
   const void* at = raw(location);
-  return visit_dtype(dtype(), [at](auto kind) -> double {
-    using T = decltype(kind);
-    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-      return to_float(*static_cast<const T*>(at));
-    else
-      return static_cast<double>(*static_cast<const T*>(at));
-  });
+  return visit_dtype(dtype(), [at](auto kind) -> double { return to_double(*static_cast<const decltype(kind)*>(at)); });
 }
 
 int64_t Tensor::scalar_integer(int64_t min, uint64_t max, Location location) const {

@@ -24,14 +24,6 @@ T element(double value) {
     return static_cast<T>(value);
 }
 
-template <class T>
-double number(T value) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-    return to_float(value);
-  else
-    return static_cast<double>(value);
-}
-
 double uniform(const Philox& generator, int64_t i) { return generator.at(static_cast<uint64_t>(i))[0] * 0x1p-32; }
 
 Tensor draw_one(const TensorType& type, double low, double high, uint64_t key) {
@@ -130,7 +122,7 @@ std::vector<double> numbers(const Tensor& x) {
   const Tensor packed = x.dense();
   visit_dtype(x.dtype(), [&]<class T>(T) {
     const auto* in = static_cast<const T*>(packed.raw());
-    std::transform(in, in + values.size(), values.begin(), number<T>);
+    std::transform(in, in + values.size(), values.begin(), to_double<T>);
   });
   return values;
 }
