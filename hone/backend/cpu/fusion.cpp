@@ -196,8 +196,8 @@ class Walk {
       const bool dense = call.inputs[i].layout().dense;
       if (dense && (code || !overwritten(call, program, i))) continue;  // code reads all before it writes
       if (!dense) spreaders_[static_cast<int64_t>(i)].emplace(call.inputs[i], size_of(call.inputs[i].dtype()));
-      const bool in_place = code && (program.row > 0 || codegen::splat(program.splats, i));
-      if (!in_place) block_of_[i] = static_cast<int>(blocks++);
+      if (code && (program.row > 0 || codegen::splat(program.splats, i))) continue;  // read where it lies
+      block_of_[i] = static_cast<int>(blocks++);
     }
     scratch_.emplace(static_cast<int64_t>(blocks) * program.block);
     pointers_.resize(code ? program.arrays.size() : program.places.size());
