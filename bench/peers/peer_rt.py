@@ -26,7 +26,9 @@ def step(x, h, c):
         h = tf.sigmoid(o) * tf.tanh(c)
         rows.append(h)
     return {{"y": tf.concat(rows, 0) @ head, "h_next": h, "c_next": c}}
-converter = tf.lite.TFLiteConverter.from_concrete_functions([step.get_concrete_function()])
+module = tf.Module()
+module.step = step  # without it the file has no signature
+converter = tf.lite.TFLiteConverter.from_concrete_functions([step.get_concrete_function()], module)
 open(sys.argv[1], "wb").write(converter.convert())
 """
 
