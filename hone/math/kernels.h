@@ -5,6 +5,7 @@
 #include "hone/math/nn_kernels.h"
 #include "hone/math/reduce_kernels.h"
 #include "hone/math/types.h"
+#include "hone/math/work.h"
 
 namespace hone::math {
 
@@ -78,6 +79,7 @@ struct Kernels {
   ContractionKernels contraction;
   ReduceKernels reduce[kReduceKinds][kElementTypes];
   NnKernels nn;
+  const WorkFn* works;  ///< by WorkId
 };
 
 }  // namespace hone::math

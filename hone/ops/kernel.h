@@ -40,6 +40,8 @@ struct KernelQuery {
   bool machine_code = false;  ///< Kernel::prepare makes what machine code the kernel may have, however long that takes
 };
 
+struct Works;
+
 struct Kernel {
   const char* name;  ///< "cpu.softmax", "onednn.matmul"
   /// Null: accepts every call. Otherwise returns null to accept, or the reason why not, in a few words (static
@@ -53,6 +55,9 @@ struct Kernel {
   /// nor allocates. `call` has `prepared` and the types of its tensors. An instance of an executable makes it once, the
   /// evaluator for each call.
   std::shared_ptr<void> (*make_state)(const KernelCall& call) = nullptr;
+  /// Null, or what `run` does as loops over plain memory, with the same bits (compiler/works.h): for objects that are
+  /// compiled ahead of time. Inputs have their layouts.
+  Works (*works)(const KernelQuery&) = nullptr;
   bool reads_strides = false;  ///< takes inputs that are not dense
   bool in_place = false;  ///< outputs may share memory with inputs of the same type: what is written was read before
   bool library = false;   ///< a call into oneDNN

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hone/math/box_copy.h"
 #include "hone/tensor/shape.h"
 
 namespace hone {
@@ -23,28 +24,15 @@ class BoxCopy {
   void run(std::byte* to, const std::byte* from) const;
   /// On the team, where that pays.
   void run_parallel(std::byte* to, const std::byte* from) const;
-  int64_t bytes() const { return outer_ * rows_ * columns_ * item_; }
+  int64_t bytes() const { return loops_.outer * loops_.rows * loops_.columns * loops_.item; }
+  const math::BoxLoops& loops() const { return loops_; }
 
  private:
-  enum class Inner { Run, Fill, Tile, Strided };  // what the last two axes are: rows of
-  struct Range {
-    int64_t first_row, last_row;        // of outer * rows
-    int64_t first_column, last_column;  // of columns
-  };
-
   void normalize(Box box);
   void merge(Box& box) const;
   void widen(Box& box);
-  void copy(std::byte* to, const std::byte* from, const Range& range) const;
-  void copy_rows(std::byte* to, const std::byte* from, int64_t rows, int64_t columns) const;
 
-  // All in bytes, outermost first; the last two axes apart.
-  int64_t item_;
-  int outer_rank_ = 0;
-  int64_t outer_size_[kMaxRank], outer_to_[kMaxRank], outer_from_[kMaxRank];
-  int64_t outer_ = 1, rows_ = 1, columns_ = 1;
-  int64_t row_to_ = 0, row_from_ = 0, column_to_ = 0, column_from_ = 0;
-  Inner inner_ = Inner::Run;
+  math::BoxLoops loops_;
 };
 
 /// Copies once, on the team where that pays.

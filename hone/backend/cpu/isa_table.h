@@ -14,6 +14,8 @@ inline constexpr TileRow kElementwise[] = {
 #include "hone/ops/ops.def"
 };
 
+extern const WorkFn kWorkFunctions[];  // works_table.h
+
 constexpr Kernels make_kernels() {
   Kernels kernels{};
   kernels.elementwise = kElementwise;
@@ -21,6 +23,7 @@ constexpr Kernels make_kernels() {
   fill_contraction(kernels);
   fill_reduce(kernels);
   fill_nn(kernels);
+  kernels.works = kWorkFunctions;
   return kernels;
 }
 

@@ -1,0 +1,2 @@
+// Functions of works for x86-64-v2; CMake compiles this file for it.
+#include "hone/backend/cpu/works_table.h"

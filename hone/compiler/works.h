@@ -1,0 +1,53 @@
+// Works of a kernel call: what it does as loops over plain memory (math/work.h), for whoever runs calls without tensors.
+#pragma once
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "hone/base/small_vector.h"
+#include "hone/math/work.h"
+#include "hone/ops/kernel.h"
+
+namespace hone {
+
+/// Bytes of an operand, a result, or a temporary of the call.
+struct WorkMemory {
+  enum Kind : uint8_t { Input, Output, Temporary } kind = Input;
+  int32_t index = 0;
+  int64_t offset = 0;  ///< bytes
+};
+
+/// One loop. Loops of a call run one after another; the ranges of one in any order.
+struct Work {
+  math::WorkId function;
+  std::vector<std::byte> params;  ///< the function's struct
+  SmallVector<WorkMemory, 4> memory;
+  int64_t count = 1;    ///< items
+  int64_t grain = 1;    ///< items that are worth a thread
+  int64_t scratch = 0;  ///< bytes for each thread at work
+
+  template <class Params>
+  static Work of(math::WorkId function, const Params& params) {
+    static_assert(std::is_trivially_copyable_v<Params>);
+    Work work{function, std::vector<std::byte>(sizeof params), {}};
+    std::memcpy(work.params.data(), &params, sizeof params);
+    return work;
+  }
+};
+
+struct Works {
+  std::vector<Work> works;
+  std::vector<int64_t> temporaries;  ///< bytes of each; 64-byte aligned, of no content at first
+};
+
+/// Runs call.prepared, which is Works.
+void run_works(const KernelCall& call);
+
+/// A kernel that is nothing but its works.
+template <Works (*kWorks)(const KernelQuery&)>
+Kernel works_kernel(const char* name, const char* (*refuses)(const KernelQuery&)) {
+  return {.name = name, .refuses = refuses, .run = run_works, .prepare = [](const KernelQuery& query) {
+            return std::shared_ptr<const void>(std::make_shared<Works>(kWorks(query)));
+          }, .works = kWorks};
+}
+}  // namespace hone

@@ -1,0 +1,3 @@
+// All functions of works of one instruction-set level.
+#pragma once
+#include "hone/math/box_copy.h"
