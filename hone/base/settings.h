@@ -7,8 +7,10 @@ namespace hone {
 
 /// What must give the same bits (docs/numerics.md states the cost of each).
 enum class Reproducible {
-  Off,      ///< own kernels: any thread count; library calls: the same thread count
-  Threads,  ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
+  Off,       ///< own kernels: any thread count; library calls: the same thread count
+  Threads,   ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
+  Portable,  ///< own kernels alone: the same bits on every processor, for any thread count, compiled ahead of time or
+             ///< not
 };
 
 /// Passes of the compiler, by the names that HONE_PASSES and reports use (hone/compiler/passes.h says what each does).

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "hone/math/object.h"
+
 namespace hone::codegen {
 
-/// x86-64's psABI levels, as backend/cpu/isa.h.
-enum class Level : int32_t { v2, v3, v4 };
+/// x86-64's psABI levels, as backend/cpu/isa.h; neon: aarch64.
+enum class Level : int32_t { v2, v3, v4, neon };
 
 /// One call of a cluster: a row of ops.def's ELEMENTWISE, or a conversion (kConvert). Its result is a value of its own.
 struct MapStep {
@@ -48,15 +50,46 @@ struct MapCode {
   void* owner = nullptr;  ///< for Generator::release
 };
 
-/// Receives what the generator has to say; `context` is the caller's.
-enum class Text : int32_t { Error, Ir, Assembly };
+/// A loop of an object: math::ObjectWork before it has addresses.
+struct ObjectWork {
+  math::WorkId function;
+  const void* params;
+  int64_t param_bytes;
+  const MapProgram* cluster;  ///< of MapRows, whose lanes are the generator's; its level is
+  const math::ObjectMemory* memory;
+  int32_t memory_count;
+  int64_t count, grain, scratch;
+};
+struct ObjectInitial {
+  int64_t constant, state, bytes;
+};
+/// A model for compile_object. All memory sizes in bytes, multiples of math::kObjectAlign.
+struct ObjectProgram {
+  const char* name;  ///< a C identifier, all symbols begin with
+  bool arm64;        ///< aarch64-linux-gnu, else x86-64
+  uint32_t levels;   ///< of x86-64: bit i is Level i
+  const ObjectWork* works;
+  int64_t work_count;
+  const void* constants;
+  int64_t constant_bytes;
+  const char* weight_header;  ///< null: constants are in the object; else 64 bytes that their file begins with
+  const ObjectInitial* initial;
+  int64_t initial_count;
+  int64_t state_bytes, arena_bytes, scratch_bytes;
+  int32_t input_count, output_count;
+  bool flush_denormals;
+  const char* entry;  ///< what its function is called behind the name: "run" or "step"
+};
+
+/// Receives what the generator has to say; `context` is the caller's. Object: the bytes of an ELF object.
+enum class Text : int32_t { Error, Ir, Assembly, Object };
 struct TextSink {
   void* context = nullptr;
   void (*write)(void* context, Text kind, const char* text, size_t size) = nullptr;
   bool listings = false;  ///< LLVM IR and assembly are wanted
 };
 
-inline constexpr int32_t kVersion = 2;
+inline constexpr int32_t kVersion = 3;
 
 /// What libhone-jit.so offers. Its functions are thread-safe and do not throw.
 struct Generator {
@@ -64,6 +97,9 @@ struct Generator {
   MapCode (*compile_map)(const MapProgram&, const TextSink&);
   /// Frees the code; nobody runs it any more.
   void (*release)(void* owner);
+  /// Writes a relocatable object to the sink; an Error text where it cannot. The functions of the object are those of
+  /// its header (compiler/object_header.h).
+  bool (*compile_object)(const ObjectProgram&, const TextSink&);
 };
 /// The one symbol of libhone-jit.so, of this type; null for a version that it does not know.
 inline constexpr const char* kEntry = "hone_jit_generator";

@@ -1,10 +1,12 @@
-// Works of a kernel call: what it does as loops over plain memory (math/work.h), for whoever runs calls without tensors.
+// Works of a kernel call: what it does as loops over plain memory (math/work.h), for whoever runs calls without
+// tensors.
 #pragma once
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "hone/base/small_vector.h"
+#include "hone/compiler/map_description.h"
 #include "hone/math/work.h"
 #include "hone/ops/kernel.h"
 
@@ -22,9 +24,10 @@ struct Work {
   math::WorkId function;
   std::vector<std::byte> params;  ///< the function's struct
   SmallVector<WorkMemory, 4> memory;
-  int64_t count = 1;    ///< items
-  int64_t grain = 1;    ///< items that are worth a thread
-  int64_t scratch = 0;  ///< bytes for each thread at work
+  int64_t count = 1;                                          ///< items
+  int64_t grain = 1;                                          ///< items that are worth a thread
+  int64_t scratch = 0;                                        ///< bytes for each thread at work
+  std::shared_ptr<const compiler::MapDescription> cluster{};  ///< of math::WorkId::Map: what its code computes
 
   template <class Params>
   static Work of(math::WorkId function, const Params& params) {
@@ -35,10 +38,17 @@ struct Work {
   }
 };
 
+/// Functions of clusters need code (WorkArgs::code), which the evaluator has not: their kernels run otherwise.
 struct Works {
   std::vector<Work> works;
   std::vector<int64_t> temporaries;  ///< bytes of each; 64-byte aligned, of no content at first
 };
+
+/// A dense copy of a tensor, which has a layout and no elements: the call's operand 0 into its result 0.
+Works copy_works(const Tensor& from);
+/// A box between any places; `item`: bytes of an element.
+struct Box;
+Work box_work(const Box& box, size_t item, WorkMemory from, WorkMemory to);
 
 /// Runs call.prepared, which is Works.
 void run_works(const KernelCall& call);
@@ -46,8 +56,12 @@ void run_works(const KernelCall& call);
 /// A kernel that is nothing but its works.
 template <Works (*kWorks)(const KernelQuery&)>
 Kernel works_kernel(const char* name, const char* (*refuses)(const KernelQuery&)) {
-  return {.name = name, .refuses = refuses, .run = run_works, .prepare = [](const KernelQuery& query) {
-            return std::shared_ptr<const void>(std::make_shared<Works>(kWorks(query)));
-          }, .works = kWorks};
+  return {
+      .name = name,
+      .refuses = refuses,
+      .run = run_works,
+      .prepare =
+          [](const KernelQuery& query) { return std::shared_ptr<const void>(std::make_shared<Works>(kWorks(query))); },
+      .works = kWorks};
 }
 }  // namespace hone

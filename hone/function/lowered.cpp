@@ -7,6 +7,8 @@
 
 #include "hone/base/config.h"
 #include "hone/base/error.h"
+#include "hone/base/file.h"
+#include "hone/compiler/object.h"
 #include "hone/compiler/stablehlo.h"
 #include "hone/function/lowered_state.h"
 
@@ -172,6 +174,19 @@ compiler::BoundCall Lowered::bind(const std::vector<Tensor>& arguments, const st
       outputs[i] = Tensor::empty(executable.graph().type(executable.graph().outputs()[i]));
   }
   return executable.bind(inputs, outputs);
+}
+
+void Lowered::write_object(const std::string& object, const std::string& header,
+                           const compiler::ObjectOptions& options) const {
+  need_static(*state_, "an object");
+  std::vector<Tensor> values;
+  for (const Variable& variable : state_->trace->variables) values.push_back(variable.value().dense());
+  const compiler::ObjectFiles files =
+      compiler::compile_object(state_->trace->graph, values, state_->trace->results, options);
+  write_file_atomic(object, files.object);
+  write_file_atomic(header, files.header);
+  if (files.weights.empty()) return;
+  write_file_atomic(object.substr(0, object.size() - (object.ends_with(".o") ? 2 : 0)) + ".weights", files.weights);
 }
 
 std::string Lowered::ir() const { return compiler::to_text(state_->trace->graph); }

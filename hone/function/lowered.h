@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hone/compiler/bound_call.h"
+#include "hone/compiler/object_options.h"
 #include "hone/tensor/tensor.h"
 
 namespace hone {
@@ -35,6 +36,13 @@ class Lowered {
   /// theirs. Weights are shared as they are now. Error kFailedPrecondition where extents are symbols, kInvalidArgument
   /// for tensors of another number or type.
   compiler::BoundCall bind(const std::vector<Tensor>& arguments, const std::vector<Tensor>& results) const;
+
+  /// Compiles the function ahead of time: an object file with a C interface, and its header (docs/ahead-of-time.md).
+  /// Weights are as they are now; variables that it assigns become state of the caller's, which begins with their
+  /// values. With options.embed_weights off, the weights go to a third file beside the object, .weights in place of .o.
+  /// Errors: those of compiler::compile_object, and of writing files; kFailedPrecondition where extents are symbols.
+  void write_object(const std::string& object, const std::string& header,
+                    const compiler::ObjectOptions& options = {}) const;
 
  private:
   std::shared_ptr<const State> state_;

@@ -6,6 +6,8 @@
 #define HONE_LEVEL v4
 #elif defined(__AVX2__)
 #define HONE_LEVEL v3
+#elif defined(__aarch64__)
+#define HONE_LEVEL neon
 #else
 #define HONE_LEVEL v2
 #endif

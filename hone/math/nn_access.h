@@ -77,7 +77,7 @@ float row_sum(int64_t n, F f) {
 /// Largest element of n >= 1; a NaN may be lost.
 inline float row_max(const float* x, int64_t n) {
   F32 best = -__builtin_inff();
-  const auto join = [](F32 a, F32 b) { return F32(x86::max<float>(a.raw, b.raw)); };
+  const auto join = [](F32 a, F32 b) { return F32(isa::max<float>(a.raw, b.raw)); };
   int64_t i = 0;
   for (; i + F32::kLanes <= n; i += F32::kLanes) best = join(F32::load(x + i), best);
   if (i < n) best = join(F32::load_partial(x + i, n - i, -__builtin_inff()), best);

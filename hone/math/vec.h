@@ -7,7 +7,11 @@
 // patch_lanes. All of them give the same bits for every width (of a NaN only that it is one). Integers wrap.
 #pragma once
 #include "hone/math/scalar.h"
+#if defined(__aarch64__)
+#include "hone/math/arm64.h"
+#else
 #include "hone/math/x86.h"
+#endif
 
 namespace hone::math::HONE_LEVEL {
 
@@ -24,8 +28,8 @@ struct VecMask {
   friend VecMask operator&(VecMask a, VecMask b) { return {a.raw & b.raw}; }
   friend VecMask operator|(VecMask a, VecMask b) { return {a.raw | b.raw}; }
   friend VecMask operator!(VecMask a) { return {~a.raw}; }
-  friend bool any(VecMask a) { return x86::any(a.raw); }
-  friend bool all(VecMask a) { return !x86::any(~a.raw); }
+  friend bool any(VecMask a) { return isa::any(a.raw); }
+  friend bool all(VecMask a) { return !isa::any(~a.raw); }
 };
 
 template <class T>
@@ -55,15 +59,15 @@ struct Vec {
   /// The first 0 <= n <= kLanes lanes; the others are `fill`, their memory is not read.
   static Vec load_partial(const T* p, int64_t n, T fill) {
     Vec v = fill;
-    if constexpr (x86::kMasked<T, Raw>)
-      v.raw = x86::load_first<T, Raw>(p, n, v.raw);
+    if constexpr (isa::kMasked<T, Raw>)
+      v.raw = isa::load_first<T, Raw>(p, n, v.raw);
     else
       __builtin_memcpy(&v.raw, p, static_cast<unsigned long>(n) * sizeof(T));
     return v;
   }
   void store_partial(T* p, int64_t n) const {
-    if constexpr (x86::kMasked<T, Raw>)
-      x86::store_first<T, Raw>(p, n, raw);
+    if constexpr (isa::kMasked<T, Raw>)
+      isa::store_first<T, Raw>(p, n, raw);
     else
       __builtin_memcpy(p, &raw, static_cast<unsigned long>(n) * sizeof(T));
   }
@@ -71,7 +75,7 @@ struct Vec {
   /// Masks as bool in memory, unaligned.
   static Mask load_mask(const bool* p) {
     if constexpr (sizeof(T) >= 4) {
-      return {-x86::load_bytes<sizeof(T), typename Mask::Raw>(p)};
+      return {-isa::load_bytes<sizeof(T), typename Mask::Raw>(p)};
     } else {
       Bytes bytes;
       __builtin_memcpy(&bytes, p, sizeof bytes);
@@ -80,7 +84,7 @@ struct Vec {
   }
   static void store_mask(Mask m, bool* p) {
     if constexpr (sizeof(T) >= 4) {
-      x86::store_bytes<sizeof(T)>(m.raw, p);
+      isa::store_bytes<sizeof(T)>(m.raw, p);
     } else {
       const Bytes bytes = __builtin_convertvector(m.raw, Bytes) & 1;
       __builtin_memcpy(p, &bytes, sizeof bytes);
@@ -141,7 +145,7 @@ Vec<T> max(Vec<T> a, Vec<T> b) {
   if constexpr (kIsFloat<T>) {
     using I = IntOf<T>;
     // The instruction returns its second operand for equal zeros: of both orders, and gives +0 if there is one.
-    const Vec<T> ab(x86::max<T>(a.raw, b.raw)), ba(x86::max<T>(b.raw, a.raw));
+    const Vec<T> ab(isa::max<T>(a.raw, b.raw)), ba(isa::max<T>(b.raw, a.raw));
     const Vec<T> sum = a + b;
     return select((a == a) & (b == b), as<T>(as<I>(ab) & as<I>(ba)), sum);
   } else {
@@ -153,7 +157,7 @@ Vec<T> min(Vec<T> a, Vec<T> b) {
   if constexpr (kIsFloat<T>) {
     using I = IntOf<T>;
     // As in max; a NaN of one order survives the or.
-    const Vec<T> ab(x86::min<T>(a.raw, b.raw)), ba(x86::min<T>(b.raw, a.raw));
+    const Vec<T> ab(isa::min<T>(a.raw, b.raw)), ba(isa::min<T>(b.raw, a.raw));
     return as<T>(as<I>(ab) | as<I>(ba));
   } else {
     return select(a < b, a, b);
@@ -162,27 +166,27 @@ Vec<T> min(Vec<T> a, Vec<T> b) {
 
 template <class T>
 Vec<T> fma(Vec<T> a, Vec<T> b, Vec<T> c) {
-  return Vec<T>(x86::fma<T>(a.raw, b.raw, c.raw));
+  return Vec<T>(isa::fma<T>(a.raw, b.raw, c.raw));
 }
 template <class T>
 Vec<T> sqrt(Vec<T> x) {
-  return Vec<T>(x86::sqrt<T>(x.raw));
+  return Vec<T>(isa::sqrt<T>(x.raw));
 }
 template <class T>
 Vec<T> floor(Vec<T> x) {
-  return Vec<T>(x86::round<_MM_FROUND_TO_NEG_INF, T>(x.raw));
+  return Vec<T>(isa::round<isa::Rounding::Down, T>(x.raw));
 }
 template <class T>
 Vec<T> ceil(Vec<T> x) {
-  return Vec<T>(x86::round<_MM_FROUND_TO_POS_INF, T>(x.raw));
+  return Vec<T>(isa::round<isa::Rounding::Up, T>(x.raw));
 }
 template <class T>
 Vec<T> trunc(Vec<T> x) {
-  return Vec<T>(x86::round<_MM_FROUND_TO_ZERO, T>(x.raw));
+  return Vec<T>(isa::round<isa::Rounding::Zero, T>(x.raw));
 }
 template <class T>
 Vec<T> round_even(Vec<T> x) {
-  return Vec<T>(x86::round<_MM_FROUND_TO_NEAREST_INT, T>(x.raw));
+  return Vec<T>(isa::round<isa::Rounding::Even, T>(x.raw));
 }
 
 /// kLanes 16-bit numbers as unsigned lanes of 32 bits, and their lower halves back.

@@ -1,3 +1,5 @@
 // All functions of works of one instruction-set level.
 #pragma once
 #include "hone/math/box_copy.h"
+#include "hone/math/map_rows.h"
+#include "hone/math/reduce_work.h"

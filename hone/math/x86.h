@@ -5,7 +5,7 @@
 
 #include "hone/math/level.h"
 
-namespace hone::math::HONE_LEVEL::x86 {
+namespace hone::math::HONE_LEVEL::isa {
 
 template <class T, class R>
 inline constexpr bool kPs128 = sizeof(R) == 16 && sizeof(T) == 4;
@@ -66,10 +66,15 @@ template <class T, class R>
     return (R)_mm512_maskz_min_pd(0xFF, (__m512d)a, (__m512d)b);
 }
 
-/// kMode: _MM_FROUND_TO_NEAREST_INT, _TO_NEG_INF, _TO_POS_INF or _TO_ZERO.
-template <int kMode, class T, class R>
+enum class Rounding : int {
+  Even = _MM_FROUND_TO_NEAREST_INT,
+  Down = _MM_FROUND_TO_NEG_INF,
+  Up = _MM_FROUND_TO_POS_INF,
+  Zero = _MM_FROUND_TO_ZERO
+};
+template <Rounding kMode, class T, class R>
 [[gnu::always_inline]] inline R round(R x) {
-  constexpr int kImmediate = kMode | _MM_FROUND_NO_EXC;
+  constexpr int kImmediate = static_cast<int>(kMode) | _MM_FROUND_NO_EXC;
   if constexpr (kPs128<T, R>)
     return (R)_mm_round_ps((__m128)x, kImmediate);
   else if constexpr (kPd128<T, R>)
@@ -196,4 +201,4 @@ template <int kLaneBytes, class R>
   __builtin_memcpy(p, &lower, sizeof(R) / kLaneBytes);
 }
 
-}  // namespace hone::math::HONE_LEVEL::x86
+}  // namespace hone::math::HONE_LEVEL::isa

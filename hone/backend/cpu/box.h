@@ -4,21 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hone/math/box_copy.h"
-#include "hone/tensor/shape.h"
+#include "hone/ops/box.h"
 
 namespace hone {
-
-/// Extents of a box and the strides (in elements, may be 0 in `from` or negative) by which each side steps through it.
-struct Box {
-  Ints size, to, from;
-};
 
 /// A box ready to be copied any number of times between places of the same strides. The result of a copy does not
 /// depend on how it is split over threads. Source and target must not overlap.
 class BoxCopy {
  public:
-  BoxCopy(const Box& box, size_t item);
+  BoxCopy(const Box& box, size_t item) : loops_(box_loops(box, item)) {}
 
   /// On this thread.
   void run(std::byte* to, const std::byte* from) const;
@@ -28,10 +22,6 @@ class BoxCopy {
   const math::BoxLoops& loops() const { return loops_; }
 
  private:
-  void normalize(Box box);
-  void merge(Box& box) const;
-  void widen(Box& box);
-
   math::BoxLoops loops_;
 };
 

@@ -6,6 +6,7 @@
 #include "hone/backend/cpu/box.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
+#include "hone/backend/cpu/map_works.h"
 #include "hone/backend/cpu/movement.h"
 #include "hone/base/parallel.h"
 #include "hone/base/philox.h"
@@ -111,7 +112,7 @@ void install_cpu_creation() {
 }
 
 void install_cpu_convert() {
-  add_kernels(ops::convert, {{.name = "cpu.convert", .run = convert, .reads_strides = true}});
+  add_kernels(ops::convert, {{.name = "cpu.convert", .run = convert, .works = map_works, .reads_strides = true}});
 }
 
 }  // namespace hone

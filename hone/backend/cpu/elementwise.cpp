@@ -5,6 +5,7 @@
 
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
+#include "hone/backend/cpu/map_works.h"
 #include "hone/backend/cpu/spread.h"
 #include "hone/base/parallel.h"
 #include "hone/ops/attrs.h"
@@ -77,8 +78,12 @@ void run(const KernelCall& call) {
 void install_cpu_elementwise() {
   for (const Op* op : op_table()) {
     if (op->elementwise >= 0)
-      add_kernels(
-          *op, {{.name = "cpu.elementwise", .refuses = refuses, .run = run, .reads_strides = true, .in_place = true}});
+      add_kernels(*op, {{.name = "cpu.elementwise",
+                         .refuses = refuses,
+                         .run = run,
+                         .works = map_works,
+                         .reads_strides = true,
+                         .in_place = true}});
   }
 }
 

@@ -6,6 +6,7 @@
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/cpu/map_code.h"
+#include "hone/backend/cpu/map_works.h"
 #include "hone/backend/cpu/scratch.h"
 #include "hone/backend/cpu/spread.h"
 #include "hone/base/parallel.h"
@@ -281,6 +282,7 @@ void install_cpu_fusion() {
                              .refuses = refuses,
                              .run = run,
                              .prepare = prepare,
+                             .works = map_works,
                              .reads_strides = true,
                              .in_place = true}});
 }

@@ -5,6 +5,7 @@
 #include "hone/backend/cpu/box.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/movement.h"
+#include "hone/compiler/works.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
@@ -21,45 +22,57 @@ int64_t dot(const Ints& a, const Ints& b) {
   return sum;
 }
 
-void transpose(const KernelCall& call) {
-  const Ints from = strides_of(call.inputs[0]);
-  Box box{call.out_shape().numbers(), dense_strides(call.out_shape()), {}};
-  for (int64_t axis : call.attrs.as<TransposeAttrs>().permutation) box.from.push_back(from[axis]);
-  copy_box(call.out<std::byte>(), call.in<std::byte>(0), box, static_cast<size_t>(item_of(call)));
+// A box that is copied: `to` and `from` are bytes from the beginning of the result and of the operand.
+struct Move {
+  int operand;
+  int64_t to, from;
+  Box box;
+};
+using Moves = SmallVector<Move, 4>;
+struct MoveQuery {
+  AttrRef attrs;
+  std::span<const Tensor> inputs;
+  const Shape& out;
+  int64_t item;
+};
+
+Moves transpose(const MoveQuery& q) {
+  const Ints from = strides_of(q.inputs[0]);
+  Box box{q.out.numbers(), dense_strides(q.out), {}};
+  for (int64_t axis : q.attrs.as<TransposeAttrs>().permutation) box.from.push_back(from[axis]);
+  return {{0, 0, 0, box}};
 }
 
-void slice(const KernelCall& call) {
-  const auto& attrs = call.attrs.as<SliceAttrs>();
-  const Ints from = strides_of(call.inputs[0]);
-  Box box{call.out_shape().numbers(), dense_strides(call.out_shape()), from};
+Moves slice(const MoveQuery& q) {
+  const auto& attrs = q.attrs.as<SliceAttrs>();
+  const Ints from = strides_of(q.inputs[0]);
+  Box box{q.out.numbers(), dense_strides(q.out), from};
   for (size_t i = 0; i < from.size(); ++i) box.from[i] *= attrs.strides[i];
-  copy_box(call.out<std::byte>(), call.in<std::byte>(0) + dot(attrs.start.numbers(), from) * item_of(call), box,
-           static_cast<size_t>(item_of(call)));
+  return {{0, 0, dot(attrs.start.numbers(), from) * q.item, box}};
 }
 
-void reverse(const KernelCall& call) {
-  const Shape& shape = call.out_shape();
-  if (shape.count() == 0) return;
-  Box box{shape.numbers(), dense_strides(shape), strides_of(call.inputs[0])};
+Moves reverse(const MoveQuery& q) {
+  if (q.out.count() == 0) return {};
+  Box box{q.out.numbers(), dense_strides(q.out), strides_of(q.inputs[0])};
   int64_t offset = 0;
-  for (int64_t axis : call.attrs.as<AxesAttrs>().axes) {
+  for (int64_t axis : q.attrs.as<AxesAttrs>().axes) {
     offset += (box.size[axis] - 1) * box.from[axis];
     box.from[axis] = -box.from[axis];
   }
-  copy_box(call.out<std::byte>(), call.in<std::byte>(0) + offset * item_of(call), box,
-           static_cast<size_t>(item_of(call)));
+  return {{0, 0, offset * q.item, box}};
 }
 
-void concatenate(const KernelCall& call) {
-  const int64_t axis = call.attrs.as<AxisAttrs>().axis;
-  const Ints to = dense_strides(call.out_shape());
-  std::byte* at = call.out<std::byte>();
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    const Tensor& part = call.inputs[i];
-    copy_box(at, call.in<std::byte>(static_cast<int>(i)), {part.shape().numbers(), to, strides_of(part)},
-             static_cast<size_t>(item_of(call)));
-    at += part.shape()[axis].number() * to[axis] * item_of(call);
+Moves concatenate(const MoveQuery& q) {
+  const int64_t axis = q.attrs.as<AxisAttrs>().axis;
+  const Ints to = dense_strides(q.out);
+  Moves moves;
+  int64_t at = 0;
+  for (size_t i = 0; i < q.inputs.size(); ++i) {
+    const Tensor& part = q.inputs[i];
+    moves.push_back({static_cast<int>(i), at, 0, {part.shape().numbers(), to, strides_of(part)}});
+    at += part.shape()[axis].number() * to[axis] * q.item;
   }
+  return moves;
 }
 
 // Along one axis: elements [first, last) of x lie within the result, the first of them at `place`.
@@ -72,18 +85,16 @@ Inside inside(int64_t n, int64_t extent, int64_t low, int64_t step) {
   return {first, std::max(first, last), low + first * step};
 }
 
-void pad(const KernelCall& call) {
-  const auto& attrs = call.attrs.as<PadAttrs>();
-  const auto item = static_cast<size_t>(item_of(call));
-  const Ints from = strides_of(call.inputs[0]), to = dense_strides(call.out_shape()), n = call.in_shape(0).numbers();
-  const std::byte* value = call.in<std::byte>(1);
+Moves pad(const MoveQuery& q) {
+  const auto& attrs = q.attrs.as<PadAttrs>();
+  const Ints from = strides_of(q.inputs[0]), to = dense_strides(q.out), n = q.inputs[0].shape().numbers();
   Box core{{}, to, from};
   Ints place;
   int64_t to_offset = 0, from_offset = 0;
   bool apart = false;
   for (size_t i = 0; i < to.size(); ++i) {
     const int64_t step = attrs.interior[i] + 1;
-    const Inside range = inside(n[i], call.out_shape()[i].number(), attrs.low[i], step);
+    const Inside range = inside(n[i], q.out[i].number(), attrs.low[i], step);
     core.size.push_back(range.last - range.first);
     place.push_back(range.place);
     core.to[i] *= step;
@@ -91,25 +102,53 @@ void pad(const KernelCall& call) {
     from_offset += range.first * from[i];
     apart = apart || (step > 1 && core.size[i] > 1);
   }
-  std::byte* out = call.out<std::byte>();
+  Moves moves;
+  const auto fill = [&](int64_t corner, const Ints& size) {
+    if (!size.contains(0)) moves.push_back({1, corner * q.item, 0, {size, to, Ints(size.size(), 0)}});
+  };
   if (apart || core.size.contains(0)) {
-    fill_box(out, value, call.out_shape().numbers(), to, item);
+    fill(0, q.out.numbers());
   } else {  // only the margins: outer axes within the core, inner ones whole
-    Ints size = call.out_shape().numbers();
+    Ints size = q.out.numbers();
     int64_t corner = 0;
     for (size_t i = 0; i < to.size(); ++i) {
       const int64_t low = place[i], extent = size[i], high = extent - low - core.size[i];
       size[i] = low;
-      fill_box(out + corner * static_cast<int64_t>(item), value, size, to, item);
+      fill(corner, size);
       size[i] = high;
-      fill_box(out + (corner + (extent - high) * to[i]) * static_cast<int64_t>(item), value, size, to, item);
+      fill(corner + (extent - high) * to[i], size);
       size[i] = core.size[i];
       corner += low * to[i];
     }
   }
-  if (core.size.contains(0)) return;
-  copy_box(out + to_offset * static_cast<int64_t>(item),
-           call.in<std::byte>(0) + from_offset * static_cast<int64_t>(item), core, item);
+  if (!core.size.contains(0)) moves.push_back({0, to_offset * q.item, from_offset * q.item, core});
+  return moves;
+}
+
+template <Moves (*kMoves)(const MoveQuery&)>
+void run_moves(const KernelCall& call) {
+  const int64_t item = item_of(call);
+  for (const Move& move : kMoves({call.attrs, call.inputs, call.out_shape(), item})) {
+    copy_box(call.out<std::byte>() + move.to, call.in<std::byte>(move.operand) + move.from, move.box,
+             static_cast<size_t>(item));
+  }
+}
+
+template <Moves (*kMoves)(const MoveQuery&)>
+Works works_of_moves(const KernelQuery& query) {
+  Works works;
+  const TensorType& out = query.outputs[0];
+  const auto item = static_cast<int64_t>(size_of(out.dtype));
+  for (const Move& move : kMoves({query.attrs, query.inputs, out.shape, item})) {
+    works.works.push_back(box_work(move.box, static_cast<size_t>(item), {WorkMemory::Input, move.operand, move.from},
+                                   {WorkMemory::Output, 0, move.to}));
+  }
+  return works;
+}
+
+template <Moves (*kMoves)(const MoveQuery&)>
+Kernel move_kernel(const char* name) {
+  return {.name = name, .run = run_moves<kMoves>, .works = works_of_moves<kMoves>, .reads_strides = true};
 }
 
 // Element offset of a block whose start indices are operands `first` and on.
@@ -147,11 +186,11 @@ void dynamic_update_slice(const KernelCall& call) {
 }  // namespace
 
 void install_cpu_movement() {
-  add_kernels(ops::transpose, {{.name = "cpu.transpose", .run = transpose, .reads_strides = true}});
-  add_kernels(ops::slice, {{.name = "cpu.slice", .run = slice, .reads_strides = true}});
-  add_kernels(ops::reverse, {{.name = "cpu.reverse", .run = reverse, .reads_strides = true}});
-  add_kernels(ops::concatenate, {{.name = "cpu.concatenate", .run = concatenate, .reads_strides = true}});
-  add_kernels(ops::pad, {{.name = "cpu.pad", .run = pad, .reads_strides = true}});
+  add_kernels(ops::transpose, {move_kernel<transpose>("cpu.transpose")});
+  add_kernels(ops::slice, {move_kernel<slice>("cpu.slice")});
+  add_kernels(ops::reverse, {move_kernel<reverse>("cpu.reverse")});
+  add_kernels(ops::concatenate, {move_kernel<concatenate>("cpu.concatenate")});
+  add_kernels(ops::pad, {move_kernel<pad>("cpu.pad")});
   add_kernels(ops::dynamic_slice, {{.name = "cpu.dynamic_slice", .run = dynamic_slice, .reads_strides = true}});
   add_kernels(
       ops::dynamic_update_slice,

@@ -3,10 +3,15 @@
 #include <cstring>
 #include <limits>
 
+#include "hone/backend/cpu/in_f32.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
+#include "hone/backend/cpu/map_works.h"
 #include "hone/backend/cpu/scratch.h"
+#include "hone/base/error.h"
 #include "hone/base/parallel.h"
+#include "hone/compiler/plan.h"
+#include "hone/math/reduce_work.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/reduce_steps.h"
@@ -160,6 +165,53 @@ void run_reduce(const KernelCall& call) {
   kernels().convert[static_cast<int>(accumulator)][static_cast<int>(dtype)](args, 0, count);
 }
 
+math::WorkId reduce_work_id(int kind, DType dtype) {
+  if (kind == math::kReduceAnd) return math::WorkId::ReduceAnd;
+  if (kind == math::kReduceOr) return math::WorkId::ReduceOr;
+  constexpr DType kTypes[] = {f32, f64, f16, bf16, i32, i64};
+  const auto type = static_cast<int>(std::ranges::find(kTypes, dtype) - std::begin(kTypes));
+  return static_cast<math::WorkId>(static_cast<int>(math::WorkId::ReduceSumF32) + kind * std::ssize(kTypes) + type);
+}
+bool has_reduce_work(int kind, DType dtype) {
+  if (kind == math::kReduceAnd || kind == math::kReduceOr) return dtype == bool_;
+  return dtype == f32 || dtype == f64 || is_half(dtype) || dtype == i32 || dtype == i64;
+}
+
+Works reduce_works(const KernelQuery& query) {
+  const int kind = kind_of(query.op);
+  const DType dtype = query.inputs[0].dtype(), accumulator = compute_type(dtype);
+  const ReduceSteps steps = reduce_steps(query.inputs[0].shape(), query.attrs.as<AxesAttrs>().axes);
+  if (!has_reduce_work(kind, dtype) || query.inputs[0].shape().count() == 0)
+    throw Error(Code::kUnsupported, "no loop for objects reduces this dtype, or nothing",
+                "convert to f32 or i32 before");
+  Works works;
+  WorkMemory from{WorkMemory::Input, 0};
+  DType type = dtype;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const ReduceStep& step = steps[i];
+    const math::ReduceParams params{step.extent, step.inner};
+    Work work = Work::of(reduce_work_id(kind, type), params);
+    WorkMemory to{WorkMemory::Output, 0};
+    if (i + 1 < steps.size() || accumulator != dtype) {
+      to = {WorkMemory::Temporary, static_cast<int32_t>(works.temporaries.size())};
+      works.temporaries.push_back(step.outer * step.inner * static_cast<int64_t>(size_of(accumulator)));
+    }
+    work.memory = {from, to};
+    work.count = step.outer * math::reduce_tiles(params);
+    work.grain = std::max<int64_t>(1, kGrain / (step.extent * std::min(step.inner, kReduceColumns)));
+    work.scratch = math::reduce_scratch(params);
+    works.works.push_back(std::move(work));
+    from = to, type = accumulator;
+  }
+  if (accumulator == dtype) return works;
+  const Tensor sums = compiler::placeholder({accumulator, query.outputs[0].shape});
+  const DTypeAttrs rounded{dtype};
+  Works rounds = map_works({ops::convert, rounded, {&sums, 1}, query.outputs});
+  rounds.works[0].memory[0] = from;
+  works.works.push_back(std::move(rounds.works[0]));
+  return works;
+}
+
 // --- argmax, argmin ---
 
 template <class S, bool kLargest>
@@ -218,7 +270,7 @@ void run_arg(const KernelCall& call) {
 void install_cpu_reductions() {
   for (const Op* op :
        {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max, &ops::reduce_min, &ops::reduce_and, &ops::reduce_or}) {
-    add_kernels(*op, {{.name = "cpu.reduce", .run = run_reduce}});
+    add_kernels(*op, {{.name = "cpu.reduce", .run = run_reduce, .works = reduce_works}});
   }
   add_kernels(ops::argmax, {{.name = "cpu.argmax", .run = run_arg<true>}});
   add_kernels(ops::argmin, {{.name = "cpu.argmin", .run = run_arg<false>}});

@@ -7,7 +7,7 @@ namespace hone::math::HONE_LEVEL {
 
 extern const WorkFn kWorkFunctions[];
 constinit const WorkFn kWorkFunctions[] = {
-#define WORK(name, function) function,
+#define WORK(name, function) &function,
 #include "hone/math/works.def"
 };
 

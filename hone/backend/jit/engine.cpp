@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "hone/backend/jit/map.h"
+#include "hone/backend/jit/object.h"
 
 namespace hone::jit {
 namespace {
@@ -126,7 +127,7 @@ void release(void* owner) {
   llvm::consumeError((*tracker)->remove());
 }
 
-constexpr codegen::Generator kGenerator{codegen::kVersion, compile_map, release};
+constexpr codegen::Generator kGenerator{codegen::kVersion, compile_map, release, compile_object};
 
 }  // namespace
 }  // namespace hone::jit

@@ -11,7 +11,7 @@
 namespace hone::jit {
 namespace {
 
-constexpr int kRegisterBytes[] = {16, 32, 64};  // by level
+constexpr int kRegisterBytes[] = {16, 32, 64, 16};  // by level
 // Registers of a vector. Their instructions do not wait for each other, where those of one would: on a Zen 5, two
 // gelu_tanh in one cluster took 4.8, 4.2 and 3.0 ns an element with 1, 2 and 4.
 constexpr int kRegisters = 4;
@@ -51,7 +51,7 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
 
   ir.SetInsertPoint(loop);
   llvm::PHINode* const at = ir.CreatePHI(ir.getInt64Ty(), 2);
-  Builder builder(ir, lanes, program.level >= codegen::Level::v3);
+  Builder builder(ir, lanes, program.level != codegen::Level::v2);
   const auto element = [&](int array, int type) {
     return ir.CreateInBoundsGEP(builder.lane_type(kind_of(type)), bases[static_cast<size_t>(array)], {at});
   };

@@ -1,0 +1,104 @@
+#include "hone/backend/cpu/map_works.h"
+
+#include <algorithm>
+
+#include "hone/math/map_rows.h"
+#include "hone/ops/box.h"
+#include "hone/ops/views.h"
+
+namespace hone {
+namespace {
+
+using math::MapRows;
+
+constexpr int64_t kGrain = 32768;  // calls times elements that are worth a thread
+constexpr int64_t kShortRow = 32;  // elements: copying what is broadcast costs less than rows of so few
+
+// Axes of a loop over several arrays, outermost first; steps in elements.
+struct Axes {
+  std::vector<int64_t> size;
+  std::vector<std::vector<int64_t>> steps;  // by axis, by array
+};
+
+// Neighbours that run on in all arrays become one.
+Axes merged(const Shape& shape, const std::vector<Ints>& strides) {
+  Axes axes;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const int64_t n = shape[i].number();
+    if (n == 1) continue;
+    std::vector<int64_t> steps;
+    for (const Ints& each : strides) steps.push_back(each[static_cast<size_t>(i)]);
+    bool joins = !axes.size.empty();
+    for (size_t k = 0; joins && k < steps.size(); ++k) joins = axes.steps.back()[k] == steps[k] * n;
+    if (joins) {
+      axes.size.back() *= n;
+      axes.steps.back() = steps;
+    } else {
+      axes.size.push_back(n);
+      axes.steps.push_back(steps);
+    }
+  }
+  if (axes.size.empty()) axes.size.push_back(1), axes.steps.emplace_back(strides.size(), 0);
+  return axes;
+}
+
+}  // namespace
+
+Works map_works(const KernelQuery& query) {
+  Works works;
+  const Shape& shape = query.outputs[0].shape;
+  if (shape.count() == 0) return works;
+  auto cluster = std::make_shared<compiler::MapDescription>(query);
+  const size_t operands = query.inputs.size();
+  std::vector<Ints> strides;
+  for (const Tensor& input : query.inputs) strides.push_back(strides_of(input));
+  strides.resize(operands + query.outputs.size(), dense_strides(shape));
+  SmallVector<WorkMemory, 4> memory;
+  for (size_t i = 0; i < operands; ++i) memory.push_back({WorkMemory::Input, static_cast<int32_t>(i)});
+  for (size_t i = 0; i < query.outputs.size(); ++i) memory.push_back({WorkMemory::Output, static_cast<int32_t>(i)});
+
+  // A dense copy of what code cannot read in rows.
+  const auto pack = [&](size_t i) {
+    const auto item = static_cast<size_t>(size_of(query.inputs[i].dtype()));
+    const WorkMemory packed{WorkMemory::Temporary, static_cast<int32_t>(works.temporaries.size())};
+    works.works.push_back(box_work({shape.numbers(), dense_strides(shape), strides[i]}, item, memory[i], packed));
+    works.temporaries.push_back(shape.count() * static_cast<int64_t>(item));
+    memory[i] = packed;
+    strides[i] = dense_strides(shape);
+  };
+  for (size_t i = 0; i < operands; ++i) {
+    const int64_t step = merged(shape, {strides[i]}).steps.back()[0];
+    if (step != 0 && step != 1) pack(i);
+  }
+  Axes axes = merged(shape, strides);
+  const bool too_many = axes.size.size() > MapRows::kMaxOuter + 1;
+  if (axes.size.size() > 1 && (axes.size.back() < kShortRow || too_many)) {
+    for (size_t i = 0; i < operands; ++i) {
+      if (merged(shape, {strides[i], dense_strides(shape)}).size.size() > 1) pack(i);
+    }
+    axes = merged(shape, strides);
+  }
+
+  MapRows rows;
+  rows.row = axes.size.back();
+  rows.arrays = static_cast<int32_t>(strides.size()), rows.operands = static_cast<int32_t>(operands);
+  rows.outer_rank = static_cast<int32_t>(axes.size.size()) - 1;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    rows.item[i] = cluster->items[i];
+    rows.one[i] = i < operands && axes.steps.back()[i] == 0 && rows.row > 1;
+    if (rows.one[i]) cluster->splats |= uint64_t{1} << i;
+    for (int32_t axis = 0; axis < rows.outer_rank; ++axis)
+      rows.outer_step[axis][i] = axes.steps[static_cast<size_t>(axis)][i] * rows.item[i];
+  }
+  for (int32_t axis = 0; axis < rows.outer_rank; ++axis) rows.outer_size[axis] = axes.size[static_cast<size_t>(axis)];
+  Work work = Work::of(math::WorkId::Map, rows);
+  work.memory = std::move(memory);
+  work.count = shape.count();
+  work.grain = std::max<int64_t>(kGrain / static_cast<int64_t>(cluster->steps.size()), 1024);
+  work.scratch = static_cast<int64_t>(strides.size()) * codegen::kVectorBytes;
+  work.cluster = std::move(cluster);
+  works.works.push_back(std::move(work));
+  return works;
+}
+
+}  // namespace hone
