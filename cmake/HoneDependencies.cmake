@@ -16,7 +16,7 @@ if(HONE_JIT)
   set(CMAKE_MESSAGE_LOG_LEVEL ${LEVEL})
   add_library(LLVM::jit INTERFACE IMPORTED)
   # Archives, not libLLVM.so: a third of the code is loaded, and their destructors can be left out (see hone_module).
-  llvm_map_components_to_libnames(JIT_LIBRARIES orcjit x86codegen x86asmparser aarch64codegen aarch64asmparser bitreader linker ipo)
+  llvm_map_components_to_libnames(JIT_LIBRARIES x86codegen x86asmparser aarch64codegen aarch64asmparser bitreader linker ipo transformutils)
   target_link_libraries(LLVM::jit INTERFACE ${JIT_LIBRARIES})
   target_include_directories(LLVM::jit SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 endif()

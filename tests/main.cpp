@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 int main(int argc, char** argv) {
+  setenv("HONE_CACHE_DIR", "", 1);  // no machine code of other runs, unless a test names a folder
   testing::InitGoogleTest(&argc, argv);
   const int status = RUN_ALL_TESTS();
   if (testing::GTEST_FLAG(list_tests)) return status;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace hone {
 
@@ -39,6 +40,10 @@ struct Settings {
   /// Functions that run often get machine code for their fused calls, with the same bits: made in the background, or at
   /// the second call where there is one thread. Off: only those with jit_compile.
   bool jit = true;
+  /// Where machine code is kept for the next process, which then does not load the code generator. Empty:
+  /// HONE_CACHE_DIR, else $XDG_CACHE_HOME/hone, else ~/.cache/hone.
+  std::string code_cache_folder;
+  uint64_t code_cache_bytes = uint64_t{256} << 20;  ///< what was used longest ago goes beyond them; 0: no cache
   PassSettings passes;
   /// Eager elementwise calls wait in a queue of their thread and run as fused clusters when their elements are asked
   /// for, with the same bits. 0: off; 1: calls of large tensors; 2: all. HONE_AUTOJIT switches on what is 0 at the

@@ -7,7 +7,7 @@ namespace hone::cli {
 
 std::string chosen_mode(const std::string& asked) {
   if (!asked.empty() && asked != kJit) return asked;
-  if (codegen::built() && codegen::generator()) return kJit;
+  if (codegen::available()) return kJit;
   if (asked.empty()) return kGraph;
   throw Error(Code::kUnsupported,
               codegen::built() ? "mode jit: libhone-jit.so is missing" : "mode jit: this build has no code generator",

@@ -1,11 +1,18 @@
-// The code generator's interface: machine code for clusters of elementwise calls. Plain data and C linkage, because the
-// generator is a library of its own (libhone-jit.so), which is loaded when the first code is asked for.
+// The code generator's interface: machine code for clusters of elementwise calls, as a relocatable ELF object. Plain
+// data and C linkage, because the generator is a library of its own (libhone-jit.so), which is loaded when the first
+// code is asked for that is not in the cache (machine_code.h).
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
+#include <tuple>
+#include <type_traits>
 
 #include "hone/math/object.h"
+#include "hone/math/types.h"
 
 namespace hone::codegen {
 
@@ -36,19 +43,43 @@ struct MapProgram {
 
 constexpr bool splat(uint64_t splats, size_t operand) { return operand < 64 && (splats >> operand & 1) != 0; }
 
-/// Computes elements [0, n) of contiguous arrays, n a positive multiple of MapCode::lanes: `pointers` are the operands,
-/// then the results. A result may lie where an operand of the same element size does, but for a splat. The bits of the
-/// tiles (math/kernels.h); of a NaN only that it is one.
+/// Computes elements [0, n) of contiguous arrays, n a positive multiple of lanes_of(program): `pointers` are the
+/// operands, then the results. A result may lie where an operand of the same element size does, but for a splat. The
+/// bits of the tiles (math/kernels.h); of a NaN only that it is one.
 using MapFn = void (*)(void* const* pointers, int64_t n);
 
 /// Lanes of any element type take no more.
 inline constexpr int kVectorBytes = 256;
 
-struct MapCode {
-  MapFn run = nullptr;  ///< null: an Error text says why
-  int32_t lanes = 0;
-  void* owner = nullptr;  ///< for Generator::release
-};
+/// Bytes of a lane that computes with an element type, in DType's order: 16-bit floats compute in f32.
+inline constexpr auto kComputedBytes = []<class... T>(std::tuple<T...>*) {
+  return std::array{std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ? 4 : static_cast<int>(sizeof(T))...};
+}(static_cast<math::ElementTypes*>(nullptr));
+
+/// Lanes of a cluster's vectors: a few registers of the widest. Instructions of several registers do not wait for each
+/// other, where those of one would: on a Zen 5, two gelu_tanh in one cluster took 4.8, 4.2 and 3.0 ns an element with
+/// 1, 2 and 4.
+inline int lanes_of(const MapProgram& program) {
+  int widest = 1;
+  for (int v = 0; v < program.operands + program.step_count; ++v)
+    widest = std::max(widest, kComputedBytes[static_cast<size_t>(program.types[v])]);
+  constexpr int kNarrower[] = {2, 1, 0, 2};  // by level: halvings of the widest registers
+  return (kVectorBytes >> kNarrower[static_cast<int>(program.level)]) / widest;
+}
+
+/// The symbol by which code calls the tile of a call (math/kernels.h) for what instructions do not compute. `result` is
+/// the result's element type.
+inline std::string tile_name(const MapStep& step, int result) {
+  return "hone_tile_" + std::to_string(step.row) + "_" + std::to_string(step.type) + "_" + std::to_string(result);
+}
+/// What is in a tile's name; false for others.
+inline bool read_tile_name(const char* name, MapStep& step, int& result) {
+  int end = 0;
+  return std::sscanf(name, "hone_tile_%d_%d_%d%n", &step.row, &step.type, &result, &end) == 3 && name[end] == '\0';
+}
+
+/// The one symbol that an object defines for others: a function of the program's kind (MapFn).
+inline constexpr const char* kEntrySymbol = "hone_code";
 
 /// A loop of an object: math::ObjectWork before it has addresses.
 struct ObjectWork {
@@ -91,14 +122,13 @@ struct TextSink {
 
 inline constexpr int32_t kVersion = 3;
 
-/// What libhone-jit.so offers. Its functions are thread-safe and do not throw.
+/// What libhone-jit.so offers. Its functions are thread-safe and do not throw. They write an Object and give true, or
+/// an Error.
 struct Generator {
   int32_t version;
-  MapCode (*compile_map)(const MapProgram&, const TextSink&);
-  /// Frees the code; nobody runs it any more.
-  void (*release)(void* owner);
-  /// Writes a relocatable object to the sink; an Error text where it cannot. The functions of the object are those of
-  /// its header (compiler/object_header.h).
+  const char* fingerprint;  ///< that of the sources it was built from, as codegen::fingerprint()
+  bool (*compile_map)(const MapProgram&, const TextSink&);
+  /// The functions of the object are those of its header (compiler/object_header.h).
   bool (*compile_object)(const ObjectProgram&, const TextSink&);
 };
 /// The one symbol of libhone-jit.so, of this type; null for a version that it does not know.
@@ -107,9 +137,17 @@ using EntryFn = const Generator* (*)(int32_t version);
 
 /// The generator; loads it the first time (about 20 ms): from HONE_JIT_LIBRARY, or libhone-jit.so beside the program or
 /// library that contains this code, in the folder of the install, or where the dynamic linker looks. Null where there
-/// is none, which is said once as a warning; always null, and silent, in a build without HONE_JIT. Thread-safe.
+/// is none, or one of other sources, which is said once as a warning; always null, and silent, in a build without
+/// HONE_JIT. Thread-safe.
 const Generator* generator();
+/// Whether there is a library to load; does not load it where it lies in one of the folders.
+bool available();
+/// Whether generator() was asked for: LLVM is loaded, if there is any.
+bool generator_asked();
 /// Whether this is a build with HONE_JIT.
 bool built();
+/// What code depends on beside its program: a hash of the sources of functors and generator, LLVM's version, and the
+/// library that HONE_JIT_LIBRARY names (path, size, time). Empty in a build without HONE_JIT.
+std::string fingerprint();
 
 }  // namespace hone::codegen

@@ -11,10 +11,12 @@
 #include <thread>
 #include <unordered_map>
 
+#include "hone/base/error.h"
 #include "hone/base/file.h"
 #include "hone/base/hash.h"
 #include "hone/base/log.h"
 #include "hone/base/parallel.h"
+#include "hone/compiler/code_cache.h"
 #include "hone/compiler/pipeline.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
@@ -100,6 +102,30 @@ void dump(uint64_t hash, IsaLevel level, const char* ending, const std::string& 
                     text);
 }
 
+// "map v3 multiply add relu": what a cluster does, for people.
+std::string title_of(const ir::Graph& body, IsaLevel level) {
+  constexpr size_t kLongest = 160;
+  std::string title = fmt::format("map {}", name(level));
+  for (const ir::Node& node : body.nodes()) {
+    if (title.size() > kLongest) return title + " ...";
+    title += fmt::format(" {}", node.op->name);
+  }
+  return title;
+}
+
+const void* tile_by_name(std::string_view name) {
+  codegen::MapStep step;
+  int result = 0;
+  if (!codegen::read_tile_name(std::string(name).c_str(), step, result)) return nullptr;
+  const auto known = [](int type) { return type >= 0 && type < math::kElementTypes; };
+  if (!known(step.type) || !known(result)) return nullptr;
+  const math::Kernels& level = kernels();
+  if (step.row == codegen::MapStep::kConvert) return reinterpret_cast<const void*>(level.convert[step.type][result]);
+  const auto rows = std::ranges::max(op_table(), {}, &Op::elementwise)->elementwise;
+  return step.row < 0 || step.row > rows ? nullptr
+                                         : reinterpret_cast<const void*>(level.elementwise[step.row][step.type]);
+}
+
 }  // namespace
 
 MapCodeCounts map_code_counts() { return {compiled_count, run_count}; }
@@ -145,6 +171,19 @@ MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats) : level
   append<int32_t>(key_, types_);
   append<codegen::MapStep>(key_, steps_);
   append<int32_t>(key_, results_);
+  lanes_ = codegen::lanes_of(program());
+  title_ = title_of(body, level);
+}
+
+codegen::MapProgram MapCode::program() const {
+  return {static_cast<codegen::Level>(level_),
+          static_cast<int32_t>(types_.size() - steps_.size()),
+          splats_,
+          types_.data(),
+          steps_.data(),
+          static_cast<int32_t>(steps_.size()),
+          results_.data(),
+          static_cast<int32_t>(results_.size())};
 }
 
 MapCode::~MapCode() {
@@ -155,7 +194,6 @@ MapCode::~MapCode() {
     const auto found = s.codes.find(key_);
     if (found != s.codes.end() && found->second.expired()) s.codes.erase(found);
   }
-  if (owner_) codegen::generator()->release(owner_);
 }
 
 std::shared_ptr<MapCode> MapCode::of(const ir::Graph& body, IsaLevel level, uint64_t splats) {
@@ -175,7 +213,7 @@ bool MapCode::compile() {
   const std::lock_guard lock(mutex_);
   if (tried_.load(std::memory_order_relaxed)) return ready();
   try {
-    generate();
+    load();
   } catch (const std::exception& failure) {
     logging::warning(fmt::format("no machine code for a fused call, which runs tile by tile: {}", failure.what()));
   }
@@ -183,36 +221,37 @@ bool MapCode::compile() {
   return ready();
 }
 
-void MapCode::generate() {
-  const codegen::Generator* const generator = codegen::generator();
-  if (!generator) return;
+void MapCode::load() {
   static const Ending ending;
   {
     const std::lock_guard lock(shared().mutex);
     if (shared().ended) return;
   }
-  std::string texts[3];  // by codegen::Text
+  loaded_ = code_cache::load(
+      title_, key_, [this] { return generate(); }, [](std::string_view name) { return tile_by_name(name); });
+  if (!loaded_) return;
+  run_.store(loaded_.function<codegen::MapFn>(), std::memory_order_release);
+  ++compiled_count;
+}
+
+// The object; empty where there is no generator.
+std::string MapCode::generate() const {
+  const codegen::Generator* const generator = codegen::generator();
+  if (!generator) return {};
+  std::string texts[4];  // by codegen::Text
   const codegen::TextSink sink{texts,
                                [](void* to, codegen::Text kind, const char* text, size_t size) {
                                  static_cast<std::string*>(to)[static_cast<int>(kind)].append(text, size);
                                },
                                !compiler::dump_directory().empty()};
-  const codegen::MapCode code = generator->compile_map(
-      {static_cast<codegen::Level>(level_), static_cast<int32_t>(types_.size() - steps_.size()), splats_, types_.data(),
-       steps_.data(), static_cast<int32_t>(steps_.size()), results_.data(), static_cast<int32_t>(results_.size())},
-      sink);
+  const bool made = generator->compile_map(program(), sink);
   if (sink.listings) {
     const uint64_t hash = hash_of(key_);
     dump(hash, level_, "ll", texts[1]);
     dump(hash, level_, "s", texts[2]);
   }
-  if (!code.run) {
-    logging::warning(fmt::format("no machine code for a fused call, which runs tile by tile: {}", texts[0]));
-    return;
-  }
-  lanes_ = code.lanes, owner_ = code.owner;
-  run_.store(code.run, std::memory_order_release);
-  ++compiled_count;
+  if (!made) throw Error(Code::kInternal, texts[0]);
+  return std::move(texts[3]);
 }
 
 void MapCode::request(const std::shared_ptr<MapCode>& code) {

@@ -9,6 +9,7 @@
 
 #include "hone/backend/cpu/isa.h"
 #include "hone/compiler/codegen.h"
+#include "hone/compiler/object_loader.h"
 #include "hone/ir/graph.h"
 
 namespace hone {
@@ -38,7 +39,9 @@ class MapCode {
 
  private:
   MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats);
-  void generate();
+  codegen::MapProgram program() const;
+  void load();
+  std::string generate() const;
   void run_rest(std::span<void* const> pointers, int64_t begin, int64_t n) const;
 
   IsaLevel level_;
@@ -49,8 +52,9 @@ class MapCode {
   std::vector<uint8_t> items_;  // bytes of an element, by pointer
   std::mutex mutex_;            // held while the code is made
   std::atomic<bool> tried_{false}, requested_{false};
-  int64_t lanes_ = 1;  // both set before run_
-  void* owner_ = nullptr;
+  std::string title_;
+  int64_t lanes_ = 1;
+  LoadedCode loaded_;  // set before run_
   std::atomic<codegen::MapFn> run_{nullptr};
 };
 

@@ -2,8 +2,12 @@
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 
 #include <array>
+#include <cstddef>
+
+#include "hone/math/kernels.h"
 
 namespace hone::jit {
 namespace {
@@ -101,62 +105,73 @@ Node Builder::call(Function function, std::initializer_list<Node> operands) {
 Node Builder::bytes_of_mask(Node mask) { return ir_.CreateZExt(mask, type(Kind::I8)); }
 Node Builder::mask_of_bytes(Node bytes) { return ir_.CreateIsNotNull(bytes); }
 
-// Memory for one vector of any kind.
+// Memory for one vector of any kind, or a tile's arguments.
 Node Builder::slot(int index) {
   Node& slot = slots_[index];
   if (slot) return slot;
   llvm::BasicBlock& entry = ir_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> start(&entry, entry.begin());
-  llvm::AllocaInst* const memory =
-      start.CreateAlloca(llvm::ArrayType::get(start.getInt64Ty(), static_cast<uint64_t>(lanes_)));
+  const uint64_t words = std::max<uint64_t>(static_cast<uint64_t>(lanes_), sizeof(math::TileArgs) / 8);
+  llvm::AllocaInst* const memory = start.CreateAlloca(llvm::ArrayType::get(start.getInt64Ty(), words));
   memory->setAlignment(llvm::Align(64));
   return slot = memory;
 }
 
-Node Builder::address(const void* p) {
-  return llvm::ConstantExpr::getIntToPtr(ir_.getInt64(reinterpret_cast<uint64_t>(p)), ir_.getPtrTy());
-}
+Node Builder::undefined(Kind kind) { return llvm::PoisonValue::get(type(kind)); }
 
-Node Builder::loop(LaneLoop loop, Kind result, std::initializer_list<Node> operands) {
-  const Node list = slot(0), out = slot(1);
-  int index = 2;
-  for (const Node operand : operands) {
-    const Node memory = slot(index);
-    ir_.CreateStore(operand, memory);
-    ir_.CreateStore(memory, ir_.CreateConstInBoundsGEP1_32(ir_.getPtrTy(), list, static_cast<unsigned>(index - 2)));
-    ++index;
-  }
-  llvm::FunctionType* const signature =
-      llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getPtrTy(), ir_.getInt64Ty()}, false);
-  ir_.CreateCall(signature, address(reinterpret_cast<const void*>(loop)),
-                 {list, out, ir_.getInt64(static_cast<uint64_t>(lanes_))});
-  return ir_.CreateLoad(type(result), out);
-}
+void Builder::leave_to_tile() { all_left_ = true; }
+void Builder::leave_to_tile(Node mask) { left_ = left_ ? ir_.CreateOr(left_, mask) : mask; }
 
-Node Builder::patch(PatchLoop loop, Node mask, Node x, Node otherwise) {
-  llvm::Function* const function = ir_.GetInsertBlock()->getParent();
+Node Builder::step(const std::string& tile, const double* params, std::span<const Node> operands, Kind result,
+                   FunctionRef<Node()> emit) {
+  left_ = nullptr, all_left_ = false;
   llvm::BasicBlock* const before = ir_.GetInsertBlock();
+  const llvm::Instruction* const last = before->empty() ? nullptr : &before->back();
+  const Node direct = emit();
+  if (all_left_) {
+    while (!before->empty() && &before->back() != last) before->back().eraseFromParent();
+    return call_tile(tile, params, operands, type(result));
+  }
+  if (!left_) return direct;
+  const Node mask = left_;
+  llvm::Function* const function = before->getParent();
   llvm::BasicBlock* const rare = llvm::BasicBlock::Create(ir_.getContext(), "rare", function);
   llvm::BasicBlock* const join = llvm::BasicBlock::Create(ir_.getContext(), "join", function);
   const Node word = ir_.CreateBitCast(mask, ir_.getIntNTy(static_cast<unsigned>(lanes_)));
   ir_.CreateCondBr(ir_.CreateIsNotNull(word), rare, join);
 
   ir_.SetInsertPoint(rare);
-  ir_.CreateStore(bytes_of_mask(mask), slot(0));
-  ir_.CreateStore(x, slot(2));
-  ir_.CreateStore(otherwise, slot(1));
-  llvm::FunctionType* const signature = llvm::FunctionType::get(
-      ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getPtrTy(), ir_.getPtrTy(), ir_.getInt64Ty()}, false);
-  ir_.CreateCall(signature, address(reinterpret_cast<const void*>(loop)),
-                 {slot(0), slot(2), slot(1), ir_.getInt64(static_cast<uint64_t>(lanes_))});
-  const Node patched = ir_.CreateLoad(otherwise->getType(), slot(1));
+  const Node patched = ir_.CreateSelect(mask, call_tile(tile, params, operands, direct->getType()), direct);
   ir_.CreateBr(join);
 
   ir_.SetInsertPoint(join);
-  llvm::PHINode* const result = ir_.CreatePHI(otherwise->getType(), 2);
-  result->addIncoming(otherwise, before);
-  result->addIncoming(patched, rare);
-  return result;
+  llvm::PHINode* const joined = ir_.CreatePHI(direct->getType(), 2);
+  joined->addIncoming(direct, before);
+  joined->addIncoming(patched, rare);
+  return joined;
+}
+
+Node Builder::call_tile(const std::string& tile, const double* params, std::span<const Node> operands,
+                        llvm::Type* result) {
+  static_assert(sizeof(void*) == 8 && std::size(math::TileArgs{}.in) + 2 <= kSlots);
+  const Node args = slot(0), out = slot(1);
+  const auto set = [&](Node value, size_t offset) {
+    ir_.CreateStore(value, ir_.CreateConstInBoundsGEP1_64(ir_.getInt8Ty(), args, offset));
+  };
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Node memory = slot(static_cast<int>(i) + 2);
+    ir_.CreateStore(operands[i], memory);
+    set(memory, offsetof(math::TileArgs, in) + 8 * i);
+  }
+  set(out, offsetof(math::TileArgs, out));
+  for (size_t i = 0; i < std::size(math::TileArgs{}.params); ++i)
+    set(llvm::ConstantFP::get(ir_.getDoubleTy(), params[i]), offsetof(math::TileArgs, params) + 8 * i);
+  llvm::FunctionType* const signature =
+      llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getInt64Ty(), ir_.getInt64Ty()}, false);
+  llvm::Module* const module = ir_.GetInsertBlock()->getModule();
+  ir_.CreateCall(module->getOrInsertFunction(tile, signature),
+                 {args, ir_.getInt64(0), ir_.getInt64(static_cast<uint64_t>(lanes_))});
+  return ir_.CreateLoad(result, out);
 }
 
 Node Builder::load(Kind kind, Node pointer) { return ir_.CreateAlignedLoad(type(kind), pointer, llvm::Align(1)); }

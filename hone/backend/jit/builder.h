@@ -2,6 +2,10 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <span>
+#include <string>
+
+#include "hone/base/function_ref.h"
 
 namespace llvm {
 class IRBuilderBase;
@@ -59,11 +63,6 @@ enum class Cast : uint8_t {
   FloatToFloat
 };
 
-/// A loop over lanes in memory: out[i] = f(a[i], b[i], ...), for lanes that no vector instruction computes.
-using LaneLoop = void (*)(const void* const* in, void* out, int64_t n);
-/// inout[i] = f(x[i]) where mask[i] is 1.
-using PatchLoop = void (*)(const uint8_t* mask, const void* x, void* inout, int64_t n);
-
 /// All vectors have the same number of lanes, whatever their size; LLVM splits those that are wider than a register.
 /// One is current in a thread at a time: functors know of no builder.
 class Builder {
@@ -76,7 +75,7 @@ class Builder {
   static Builder& current();
 
   int lanes() const { return lanes_; }
-  /// Without it, fma is exact by software: a lane loop's.
+  /// Without it, no instruction computes fma: its tile does.
   bool has_fma() const { return has_fma_; }
 
   Node splat(Kind kind, uint64_t bits);
@@ -89,9 +88,16 @@ class Builder {
   Node call(Function function, std::initializer_list<Node> operands);
   Node bytes_of_mask(Node mask);  ///< 0 or 1
   Node mask_of_bytes(Node bytes);
-  Node loop(LaneLoop loop, Kind result, std::initializer_list<Node> operands);
-  /// The loop runs only if the mask has a lane.
-  Node patch(PatchLoop loop, Node mask, Node x, Node otherwise);
+  Node undefined(Kind kind);
+
+  /// Said while the instructions of a step are made: in lanes of the mask, in all without one, instructions do not
+  /// compute its result.
+  void leave_to_tile(Node mask);
+  void leave_to_tile();
+  /// The result of a step: what `emit` makes, but for lanes left to the step's tile (math::TileFn), which is called by
+  /// the name `tile` if there are any. `emit` makes no blocks.
+  Node step(const std::string& tile, const double* params, std::span<const Node> operands, Kind result,
+            FunctionRef<Node()> emit);
 
   Node load(Kind kind, Node pointer);
   Node load_splat(Kind kind, Node pointer);  ///< of one element
@@ -101,13 +107,15 @@ class Builder {
  private:
   llvm::Type* type(Kind kind);
   Node slot(int index);
-  Node address(const void* p);
+  Node call_tile(const std::string& tile, const double* params, std::span<const Node> operands, llvm::Type* result);
 
   static constexpr int kSlots = 5;
   llvm::IRBuilderBase& ir_;
   int lanes_;
   bool has_fma_;
   Node slots_[kSlots] = {};
+  Node left_ = nullptr;  // lanes of the current step
+  bool all_left_ = false;
 };
 
 }  // namespace hone::jit

@@ -47,14 +47,9 @@ constexpr auto kConversions = []<class... From>(math::TypeList<From...>) {
 constexpr auto kKinds = []<class... T>(math::TypeList<T...>) {
   return std::array{kKind<T>...};
 }(math::ElementTypeList{});
-constexpr auto kBytes = []<class... T>(math::TypeList<T...>) {
-  return std::array{level::kIsHalf<T> ? 4 : static_cast<int>(sizeof(T))...};
-}(math::ElementTypeList{});
-
 }  // namespace
 
-EmitFn emit_conversion(int from, int to) { return kConversions[static_cast<size_t>(from)][static_cast<size_t>(to)]; }
+EmitFn conversion_emitter(int from, int to) { return kConversions[static_cast<size_t>(from)][static_cast<size_t>(to)]; }
 Kind kind_of(int type) { return kKinds[static_cast<size_t>(type)]; }
-int lane_bytes(int type) { return kBytes[static_cast<size_t>(type)]; }
 
 }  // namespace hone::jit

@@ -160,34 +160,23 @@ Emitted<float> in_double(F f, Emitted<float> x, V... more) {
   return to<float>(f(to<double>(x), to<double>(more)...));
 }
 
-/// The functor's own loop over lanes, compiled with this file.
-template <class U, class F, class... T>
-void lane_loop(const void* const* in, void* out, int64_t n) {
-  [&]<size_t... kIndex>(std::index_sequence<kIndex...>) {
-    for (int64_t i = 0; i < n; ++i) static_cast<U*>(out)[i] = F{}(static_cast<const T*>(in[kIndex])[i]...);
-  }(std::index_sequence_for<T...>{});
-}
+/// What no vector instruction computes: the tile of the step does (Builder::step).
 template <class U, class F, class T, class... V>
-Emitted<U> map_lanes(F, Emitted<T> x, V... more) {
-  return Emitted<U>::of(builder().loop(&lane_loop<U, F, T, typename V::Lane...>, kKind<U>, {x.node, more.node...}));
-}
-template <class U, class F, class T>
-void patch_loop(const uint8_t* mask, const void* x, void* inout, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    if (mask[i] != 0) static_cast<U*>(inout)[i] = F{}(static_cast<const T*>(x)[i]);
-  }
+Emitted<U> map_lanes(F, Emitted<T>, V...) {
+  builder().leave_to_tile();
+  return Emitted<U>::of(builder().undefined(kKind<U>));
 }
 template <class F, class U, class T>
-Emitted<U> patch_lanes(EmittedMask m, F, Emitted<T> x, Emitted<U> otherwise) {
-  return Emitted<U>::of(builder().patch(&patch_loop<U, F, T>, m.node, x.node, otherwise.node));
+Emitted<U> patch_lanes(EmittedMask m, F, Emitted<T>, Emitted<U> otherwise) {
+  builder().leave_to_tile(m.node);
+  return otherwise;
 }
 
 template <class T>
 Emitted<T> fma(Emitted<T> a, Emitted<T> b, Emitted<T> c) {
   if (builder().has_fma()) return call<T>(Function::Fma, {a.node, b.node, c.node});
-  return map_lanes<T>(
-      [](T u, T v, T w) { return level::fma(level::Scalar<T>(u), level::Scalar<T>(v), level::Scalar<T>(w)).value; }, a,
-      b, c);
+  builder().leave_to_tile();
+  return Emitted<T>::of(builder().undefined(kKind<T>));
 }
 
 }  // namespace hone::jit

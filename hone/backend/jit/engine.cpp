@@ -1,16 +1,14 @@
-// From LLVM IR to machine code in memory, through ORC; the entry of libhone-jit.so.
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+// From LLVM IR to objects; the entry of libhone-jit.so.
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <atomic>
 #include <memory>
+#include <string>
 
 #include "hone/backend/jit/map.h"
 #include "hone/backend/jit/object.h"
@@ -21,33 +19,15 @@ namespace {
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 constexpr const char* kCpu[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
-std::string text_of(llvm::Error error) { return llvm::toString(std::move(error)); }
-
-// The one JIT of the process. It is never destroyed: code may run until the last moment.
-struct Engine {
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  std::string failure;
-
-  Engine() {
+void initialise_llvm() {
+  static const int once = [] {
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    llvm::orc::JITTargetMachineBuilder target{llvm::Triple(kTriple)};
-    auto made = llvm::orc::LLJITBuilder()
-                    .setJITTargetMachineBuilder(std::move(target))
-                    .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                    .setLinkProcessSymbolsByDefault(false)
-                    .create();
-    if (made)
-      jit = std::move(*made);
-    else
-      failure = text_of(made.takeError());
-  }
-};
-Engine& engine() {
-  static Engine& only = *new Engine;
-  return only;
+    return 0;
+  }();
+  static_cast<void>(once);
 }
 
 // Never contracts: each instruction is one rounding. Optimising takes 2 to 3 times as long and gives loops of vectors
@@ -60,7 +40,7 @@ std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level) {
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(kTriple, kCpu[static_cast<int>(level)], "", options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::None, /*JIT=*/true));
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::None));
 }
 
 bool generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenFileType type,
@@ -72,26 +52,25 @@ bool generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenF
   return true;
 }
 
-codegen::MapCode compile_map(const codegen::MapProgram& program, const codegen::TextSink& sink) {
+// The object of one function, which `emit` adds to a module under a name.
+template <class Emit>
+bool compile(codegen::Level level, const codegen::TextSink& sink, Emit&& emit) {
   const auto tell = [&](codegen::Text kind, llvm::StringRef text) {
     sink.write(sink.context, kind, text.data(), text.size());
   };
   const auto fail = [&](llvm::StringRef why) {
     tell(codegen::Text::Error, why);
-    return codegen::MapCode{};
+    return false;
   };
-  Engine& e = engine();
-  if (!e.jit) return fail(e.failure);
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(program.level);
+  initialise_llvm();
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(level);
   if (!machine) return fail("LLVM was built without x86-64");
 
-  static std::atomic<int64_t> serial{0};
-  const std::string name = "hone_map_" + std::to_string(serial++);
   llvm::LLVMContext context;
-  llvm::Module module(name, context);
+  llvm::Module module(codegen::kEntrySymbol, context);
   module.setTargetTriple(kTriple);
   module.setDataLayout(machine->createDataLayout());
-  if (!emit_map(program, module, name.c_str())) return fail("a functor does not take its element type");
+  if (!emit(module, codegen::kEntrySymbol)) return fail("a functor does not take its element type");
 #ifndef NDEBUG
   std::string broken;
   llvm::raw_string_ostream stream(broken);
@@ -109,25 +88,16 @@ codegen::MapCode compile_map(const codegen::MapProgram& program, const codegen::
   }
   llvm::SmallVector<char, 0> object;
   if (!generate(*machine, module, llvm::CodeGenFileType::ObjectFile, object)) return fail("LLVM writes no objects");
-
-  llvm::orc::ResourceTrackerSP tracker = e.jit->getMainJITDylib().createResourceTracker();
-  if (llvm::Error error = e.jit->addObjectFile(
-          tracker, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), name, false)))
-    return fail(text_of(std::move(error)));
-  auto address = e.jit->lookup(name);
-  if (!address) {
-    llvm::consumeError(tracker->remove());
-    return fail(text_of(address.takeError()));
-  }
-  return {address->toPtr<codegen::MapFn>(), lanes_of(program), new llvm::orc::ResourceTrackerSP(std::move(tracker))};
+  tell(codegen::Text::Object, {object.data(), object.size()});
+  return true;
 }
 
-void release(void* owner) {
-  const std::unique_ptr<llvm::orc::ResourceTrackerSP> tracker(static_cast<llvm::orc::ResourceTrackerSP*>(owner));
-  llvm::consumeError((*tracker)->remove());
+bool compile_map(const codegen::MapProgram& program, const codegen::TextSink& sink) {
+  return compile(program.level, sink,
+                 [&](llvm::Module& module, const char* name) { return emit_map(program, module, name); });
 }
 
-constexpr codegen::Generator kGenerator{codegen::kVersion, compile_map, release, compile_object};
+constexpr codegen::Generator kGenerator{codegen::kVersion, HONE_GENERATOR_FINGERPRINT, compile_map, compile_object};
 
 }  // namespace
 }  // namespace hone::jit

@@ -3,7 +3,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "hone/backend/jit/rows.h"
@@ -12,19 +11,8 @@ namespace hone::jit {
 namespace {
 
 constexpr int kRegisterBytes[] = {16, 32, 64, 16};  // by level
-// Registers of a vector. Their instructions do not wait for each other, where those of one would: on a Zen 5, two
-// gelu_tanh in one cluster took 4.8, 4.2 and 3.0 ns an element with 1, 2 and 4.
-constexpr int kRegisters = 4;
-static_assert(kRegisters * 64 <= codegen::kVectorBytes);
 
 }  // namespace
-
-int lanes_of(const codegen::MapProgram& program) {
-  int widest = 1;
-  for (int v = 0; v < program.operands + program.step_count; ++v)
-    widest = std::max(widest, lane_bytes(program.types[v]));
-  return kRegisters * kRegisterBytes[static_cast<int>(program.level)] / widest;
-}
 
 bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const char* name) {
   llvm::LLVMContext& context = module.getContext();
@@ -37,7 +25,7 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
   function->addFnAttr("prefer-vector-width", width);
   function->addFnAttr("min-legal-vector-width", width);
 
-  const int lanes = lanes_of(program);
+  const int lanes = codegen::lanes_of(program);
   llvm::BasicBlock* const entry = llvm::BasicBlock::Create(context, "entry", function);
   llvm::BasicBlock* const loop = llvm::BasicBlock::Create(context, "loop", function);
   llvm::BasicBlock* const exit = llvm::BasicBlock::Create(context, "exit", function);
@@ -72,10 +60,9 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
       in[k] = value;
     }
     const int result = program.operands + i;
-    const EmitFn emit = step.row == codegen::MapStep::kConvert ? emit_conversion(step.type, program.types[result])
-                                                               : emit_row(step.row, step.type);
-    if (!emit) return false;
-    values[static_cast<size_t>(result)] = emit(step.params, in);
+    Node& value = values[static_cast<size_t>(result)];
+    value = emit_step(builder, step, program.types[result], in);
+    if (!value) return false;
   }
   // After all loads: a result may lie where an operand does.
   for (int i = 0; i < program.result_count; ++i) {

@@ -8,9 +8,6 @@ class Module;
 
 namespace hone::jit {
 
-/// Lanes of its vectors: a few registers of the widest.
-int lanes_of(const codegen::MapProgram& program);
-
 /// Adds the function `name`, a codegen::MapFn, to the module: one loop over whole vectors, whose results are stored
 /// after all operands have been read. False where a step's functor does not take its type.
 bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const char* name);

@@ -102,7 +102,7 @@ class ObjectModule {
         code = function;
         math::MapRows rows;
         std::memcpy(static_cast<void*>(&rows), work.params, sizeof rows);
-        rows.lanes = lanes_of(cluster);
+        rows.lanes = codegen::lanes_of(cluster);
         params = bytes(&rows, sizeof rows, 16);
       }
       Constants memory;
@@ -115,6 +115,7 @@ class ObjectModule {
                        params, code, array(memory_type_, memory), number32(work.memory_count), number(work.count),
                        number(work.grain), number(work.scratch)}));
     }
+    resolve_tiles(source.name);
     levels_[level % 3] = global(llvm::ConstantStruct::get(
         level_type_, {array(work_type_, works), number(program_.work_count)}), true, 16);
     return true;
@@ -182,6 +183,26 @@ class ObjectModule {
   llvm::Constant* array(llvm::Type* type, const Constants& values) {
     if (values.empty()) return llvm::ConstantPointerNull::get(pointer_);
     return global(llvm::ConstantArray::get(llvm::ArrayType::get(type, values.size()), values), true, 16);
+  }
+
+  // What clusters of this level call by the names of tiles, in the level's tables.
+  void resolve_tiles(const char* level) {
+    const auto entry = [&](const std::string& table, int row, int type) {
+      llvm::Constant* at = module_.getNamedGlobal(table + level)->getInitializer();
+      // A table is an array, or a struct of one, of rows, which are structs of one array.
+      if (at->getType()->isStructTy()) at = at->getAggregateElement(0U);
+      return at->getAggregateElement(static_cast<unsigned>(row))
+          ->getAggregateElement(0U)
+          ->getAggregateElement(static_cast<unsigned>(type));
+    };
+    for (llvm::Function& function : llvm::make_early_inc_range(module_)) {
+      codegen::MapStep step;
+      int result = 0;
+      if (!function.isDeclaration() || !codegen::read_tile_name(function.getName().str().c_str(), step, result)) continue;
+      function.replaceAllUsesWith(step.row == codegen::MapStep::kConvert ? entry("hone_conversions_", step.type, result)
+                                                                         : entry("hone_tiles_", step.row, step.type));
+      function.eraseFromParent();
+    }
   }
 
   // name_what(parameters...) calls runtime(model, arguments...), each a parameter or null (-1).

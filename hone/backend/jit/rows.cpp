@@ -43,6 +43,14 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-EmitFn emit_row(int row, int type) { return kRows[row][static_cast<size_t>(type)]; }
+EmitFn row_emitter(int row, int type) { return kRows[row][static_cast<size_t>(type)]; }
+
+Node emit_step(Builder& builder, const codegen::MapStep& step, int result, const Node* in) {
+  const bool converts = step.row == codegen::MapStep::kConvert;
+  const EmitFn emit = converts ? conversion_emitter(step.type, result) : row_emitter(step.row, step.type);
+  if (!emit) return nullptr;
+  return builder.step(codegen::tile_name(step, result), step.params, {in, static_cast<size_t>(step.operands)},
+                      kind_of(result), [&] { return emit(step.params, in); });
+}
 
 }  // namespace hone::jit

@@ -1,6 +1,7 @@
 // How each call of a cluster is emitted: the rows of ops.def and the conversions, over Emitted.
 #pragma once
 #include "hone/backend/jit/builder.h"
+#include "hone/compiler/codegen.h"
 
 namespace hone::jit {
 
@@ -8,11 +9,14 @@ namespace hone::jit {
 using EmitFn = Node (*)(const double* params, const Node* in);
 
 /// A row of ops.def's ELEMENTWISE over an element type in DType's order; null where the functor does not take it.
-EmitFn emit_row(int row, int type);
-EmitFn emit_conversion(int from, int to);
+EmitFn row_emitter(int row, int type);
+EmitFn conversion_emitter(int from, int to);
 
-/// Lanes in memory of an element type, and the bytes of the widest lane that computing with it takes.
+/// A call with a result of element type `result`, by the row's functor or by its tile; null where the functor does not
+/// take its type.
+Node emit_step(Builder& builder, const codegen::MapStep& step, int result, const Node* in);
+
+/// Lanes in memory of an element type.
 Kind kind_of(int type);
-int lane_bytes(int type);
 
 }  // namespace hone::jit
