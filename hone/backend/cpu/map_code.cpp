@@ -1,21 +1,8 @@
 #include "hone/backend/cpu/map_code.h"
 
-#include <fmt/format.h>
-#include <pthread.h>
-
 #include <algorithm>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
-#include <shared_mutex>
-#include <thread>
-#include <unordered_map>
 
-#include "hone/base/file.h"
-#include "hone/base/hash.h"
-#include "hone/base/log.h"
-#include "hone/base/parallel.h"
-#include "hone/compiler/pipeline.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
 
@@ -24,93 +11,12 @@ namespace {
 
 std::atomic<int64_t> compiled_count{0}, run_count{0};
 
-// Everything that outlives static objects: code may be asked for, and freed, while those are destroyed.
-struct Shared {
-  // Held while the generator works, by any number of threads; a fork waits for them, for its child could not. Before
-  // every other mutex.
-  std::shared_mutex generating;
-  std::mutex mutex;  // guards all below
-  std::unordered_map<std::string, std::weak_ptr<MapCode>> codes;
-  std::deque<std::shared_ptr<MapCode>> queue;
-  std::condition_variable idle;
-  std::thread worker;  // lives while there is something in the queue
-  bool busy = false, ended = false;
-};
-
-Shared& shared() {
-  static Shared& only = *new Shared;
-  return only;
-}
-
-// No code is made afterwards.
-void end() {
-  Shared& s = shared();
-  std::unique_lock lock(s.mutex);
-  s.ended = true;
-  s.idle.wait(lock, [&] { return !s.busy; });
-  if (s.worker.joinable()) s.worker.join();
-}
-struct Ending {
-  ~Ending() { end(); }
-};
-
-void before_fork() {
-  shared().generating.lock();
-  shared().mutex.lock();
-}
-void in_parent() {
-  shared().mutex.unlock();
-  shared().generating.unlock();
-}
-// The worker is gone, and what waited for it keeps to its tiles.
-void in_child() {
-  Shared& s = shared();
-  std::construct_at(&s.generating);
-  std::construct_at(&s.idle);
-  std::construct_at(&s.worker);
-  s.busy = false;
-  std::construct_at(&s.queue);
-  s.mutex.unlock();
-}
-[[maybe_unused]] const int kForkHandlers = pthread_atfork(before_fork, in_parent, in_child);
-
-void work() {
-  Shared& s = shared();
-  std::unique_lock lock(s.mutex);
-  while (!s.queue.empty() && !s.ended) {
-    std::shared_ptr<MapCode> code = std::move(s.queue.front());
-    s.queue.pop_front();
-    lock.unlock();
-    code->compile();
-    code.reset();
-    lock.lock();
-  }
-  s.busy = false;
-  s.idle.notify_all();
-}
-
-template <class T>
-void append(std::string& key, std::span<const T> values) {
-  key.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-}
-
-// HONE_DUMP: IR and assembly, under the name of what the code depends on.
-void dump(uint64_t hash, IsaLevel level, const char* ending, const std::string& text) {
-  write_file_atomic(fmt::format("{}/kernel-{:016x}-{}.{}", compiler::dump_directory(), hash, name(level), ending),
-                    text);
-}
-
 }  // namespace
 
 MapCodeCounts map_code_counts() { return {compiled_count, run_count}; }
 
-void wait_for_map_code() {
-  Shared& s = shared();
-  std::unique_lock lock(s.mutex);
-  s.idle.wait(lock, [&] { return !s.busy; });
-}
-
-MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats) : level_(level), splats_(splats) {
+MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats)
+    : MachineCode("a fused call, which runs tile by tile"), level_(level), splats_(splats) {
   std::vector<int32_t> place(body.values());  // of a value of the body: operands first
   const auto add = [&](ir::ValueId v) {
     place[v] = static_cast<int32_t>(types_.size());
@@ -140,101 +46,30 @@ MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats) : level
   }
   const int32_t counts[] = {static_cast<int32_t>(level), static_cast<int32_t>(body.inputs().size()),
                             static_cast<int32_t>(steps_.size())};
-  append<int32_t>(key_, counts);
-  append<uint64_t>(key_, {&splats_, 1});
-  append<int32_t>(key_, types_);
-  append<codegen::MapStep>(key_, steps_);
-  append<int32_t>(key_, results_);
-}
-
-MapCode::~MapCode() {
-  Shared& s = shared();
-  const std::shared_lock generating(s.generating);
-  {
-    const std::lock_guard lock(s.mutex);
-    const auto found = s.codes.find(key_);
-    if (found != s.codes.end() && found->second.expired()) s.codes.erase(found);
-  }
-  if (owner_) codegen::generator()->release(owner_);
+  name_ = name(level);
+  key_ = "map";
+  append_key<int32_t>(key_, counts);
+  append_key<uint64_t>(key_, {&splats_, 1});
+  append_key<int32_t>(key_, types_);
+  append_key<codegen::MapStep>(key_, steps_);
+  append_key<int32_t>(key_, results_);
 }
 
 std::shared_ptr<MapCode> MapCode::of(const ir::Graph& body, IsaLevel level, uint64_t splats) {
-  std::shared_ptr<MapCode> code(new MapCode(body, level, splats));
-  Shared& s = shared();
-  const std::lock_guard lock(s.mutex);
-  std::weak_ptr<MapCode>& known = s.codes[code->key_];
-  if (std::shared_ptr<MapCode> same = known.lock()) return same;
-  known = code;
-  return code;
+  return std::static_pointer_cast<MapCode>(shared(std::shared_ptr<MapCode>(new MapCode(body, level, splats))));
 }
 
-bool MapCode::compile() {
-  if (tried_.load(std::memory_order_acquire)) return ready();
-  Shared& s = shared();
-  const std::shared_lock generating(s.generating);
-  const std::lock_guard lock(mutex_);
-  if (tried_.load(std::memory_order_relaxed)) return ready();
-  try {
-    generate();
-  } catch (const std::exception& failure) {
-    logging::warning(fmt::format("no machine code for a fused call, which runs tile by tile: {}", failure.what()));
-  }
-  tried_.store(true, std::memory_order_release);
-  return ready();
-}
-
-void MapCode::generate() {
-  const codegen::Generator* const generator = codegen::generator();
-  if (!generator) return;
-  static const Ending ending;
-  {
-    const std::lock_guard lock(shared().mutex);
-    if (shared().ended) return;
-  }
-  std::string texts[3];  // by codegen::Text
-  const codegen::TextSink sink{texts,
-                               [](void* to, codegen::Text kind, const char* text, size_t size) {
-                                 static_cast<std::string*>(to)[static_cast<int>(kind)].append(text, size);
-                               },
-                               !compiler::dump_directory().empty()};
-  const codegen::MapCode code = generator->compile_map(
+MachineCode::Made MapCode::make(const codegen::Generator& generator, const codegen::TextSink& sink) {
+  const codegen::MapCode code = generator.compile_map(
       {static_cast<codegen::Level>(level_), static_cast<int32_t>(types_.size() - steps_.size()), splats_, types_.data(),
        steps_.data(), static_cast<int32_t>(steps_.size()), results_.data(), static_cast<int32_t>(results_.size())},
       sink);
-  if (sink.listings) {
-    const uint64_t hash = hash_of(key_);
-    dump(hash, level_, "ll", texts[1]);
-    dump(hash, level_, "s", texts[2]);
-  }
-  if (!code.run) {
-    logging::warning(fmt::format("no machine code for a fused call, which runs tile by tile: {}", texts[0]));
-    return;
-  }
-  lanes_ = code.lanes, owner_ = code.owner;
-  run_.store(code.run, std::memory_order_release);
-  ++compiled_count;
-}
-
-void MapCode::request(const std::shared_ptr<MapCode>& code) {
-  if (code->requested_.exchange(true, std::memory_order_relaxed)) return;
-  if (threads() == 1) return void(code->compile());
-  static const Ending ending;  // for a worker that still loads the generator
-  Shared& s = shared();
-  const std::lock_guard lock(s.mutex);
-  if (s.ended) return;
-  s.queue.push_back(code);
-  if (s.busy) return;
-  if (s.worker.joinable()) s.worker.join();  // it has left the queue
-  try {
-    s.worker = std::thread(work);
-    s.busy = true;
-  } catch (const std::system_error&) {  // no thread to be had: the tiles go on
-    s.queue.clear();
-  }
+  if (code.run) lanes_ = code.lanes, ++compiled_count;
+  return {reinterpret_cast<Function>(code.run), code.owner};
 }
 
 void MapCode::run(std::span<void* const> pointers, int64_t n) const {
-  const codegen::MapFn code = run_.load(std::memory_order_acquire);
+  const auto code = reinterpret_cast<codegen::MapFn>(function());
   const int64_t whole = n - n % lanes_;
   if (whole > 0) code(pointers.data(), whole);
   if (whole < n) run_rest(pointers, whole, n - whole);
@@ -259,7 +94,7 @@ void MapCode::run_rest(std::span<void* const> pointers, int64_t begin, int64_t n
     for (int64_t filled = n * item; filled < bytes; filled *= 2)
       std::memcpy(pad + filled, pad, static_cast<size_t>(std::min(filled, bytes - filled)));
   }
-  run_.load(std::memory_order_relaxed)(moved.data(), lanes_);
+  reinterpret_cast<codegen::MapFn>(function())(moved.data(), lanes_);
   for (size_t i = operands; i < pointers.size(); ++i) {
     const auto item = static_cast<int64_t>(items_[i]);
     std::memcpy(static_cast<std::byte*>(pointers[i]) + begin * item, pads[i].bytes, static_cast<size_t>(n * item));

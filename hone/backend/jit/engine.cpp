@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 
+#include "hone/backend/jit/loop.h"
 #include "hone/backend/jit/map.h"
 
 namespace hone::jit {
@@ -50,8 +51,8 @@ Engine& engine() {
 }
 
 // Never contracts: each instruction is one rounding. Optimising takes 2 to 3 times as long and gives loops of vectors
-// hardly anything (5 %; sine and cosine 20 %).
-std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level) {
+// hardly anything (5 %; sine and cosine 20 %); without it, what a loop carries would go through memory.
+std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level, llvm::CodeGenOptLevel effort) {
   std::string failure;
   const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(kTriple, failure);
   if (!target) return nullptr;
@@ -59,7 +60,7 @@ std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level) {
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(kTriple, kCpu[static_cast<int>(level)], "", options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::None, /*JIT=*/true));
+                                  llvm::CodeModel::Small, effort, /*JIT=*/true));
 }
 
 bool generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenFileType type,
@@ -71,26 +72,33 @@ bool generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenF
   return true;
 }
 
-codegen::MapCode compile_map(const codegen::MapProgram& program, const codegen::TextSink& sink) {
+struct Code {
+  llvm::orc::ExecutorAddr address;
+  void* owner = nullptr;  // null: an Error text said why
+};
+
+// The function that `emit` adds to a module under a name.
+template <class Emit>
+Code compile(codegen::Level level, llvm::CodeGenOptLevel effort, const codegen::TextSink& sink, Emit&& emit) {
   const auto tell = [&](codegen::Text kind, llvm::StringRef text) {
     sink.write(sink.context, kind, text.data(), text.size());
   };
   const auto fail = [&](llvm::StringRef why) {
     tell(codegen::Text::Error, why);
-    return codegen::MapCode{};
+    return Code{};
   };
   Engine& e = engine();
   if (!e.jit) return fail(e.failure);
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(program.level);
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(level, effort);
   if (!machine) return fail("LLVM was built without x86-64");
 
   static std::atomic<int64_t> serial{0};
-  const std::string name = "hone_map_" + std::to_string(serial++);
+  const std::string name = "hone_code_" + std::to_string(serial++);
   llvm::LLVMContext context;
   llvm::Module module(name, context);
   module.setTargetTriple(kTriple);
   module.setDataLayout(machine->createDataLayout());
-  if (!emit_map(program, module, name.c_str())) return fail("a functor does not take its element type");
+  if (!emit(module, name.c_str())) return fail("a functor does not take its element type");
 #ifndef NDEBUG
   std::string broken;
   llvm::raw_string_ostream stream(broken);
@@ -118,7 +126,21 @@ codegen::MapCode compile_map(const codegen::MapProgram& program, const codegen::
     llvm::consumeError(tracker->remove());
     return fail(text_of(address.takeError()));
   }
-  return {address->toPtr<codegen::MapFn>(), lanes_of(program), new llvm::orc::ResourceTrackerSP(std::move(tracker))};
+  return {*address, new llvm::orc::ResourceTrackerSP(std::move(tracker))};
+}
+
+codegen::MapCode compile_map(const codegen::MapProgram& program, const codegen::TextSink& sink) {
+  const Code code = compile(program.level, llvm::CodeGenOptLevel::None, sink,
+                            [&](llvm::Module& module, const char* name) { return emit_map(program, module, name); });
+  if (!code.owner) return {};
+  return {code.address.toPtr<codegen::MapFn>(), lanes_of(program), code.owner};
+}
+
+codegen::LoopCode compile_loop(const codegen::LoopProgram& program, const codegen::TextSink& sink) {
+  const Code code = compile(program.level, llvm::CodeGenOptLevel::Default, sink,
+                            [&](llvm::Module& module, const char* name) { return emit_loop(program, module, name); });
+  if (!code.owner) return {};
+  return {code.address.toPtr<codegen::LoopFn>(), code.owner};
 }
 
 void release(void* owner) {
@@ -126,7 +148,7 @@ void release(void* owner) {
   llvm::consumeError((*tracker)->remove());
 }
 
-constexpr codegen::Generator kGenerator{codegen::kVersion, compile_map, release};
+constexpr codegen::Generator kGenerator{codegen::kVersion, compile_map, compile_loop, release};
 
 }  // namespace
 }  // namespace hone::jit
