@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -34,6 +35,10 @@ bool same_bits(const Tensor& a, const Tensor& b) {
     if (std::memcmp(&u, &v, sizeof u) != 0 && !(u != u && v != v)) return false;
   }
   return true;
+}
+
+Tensor drawn(const Shape& shape, uint64_t key, DType dtype = f32) {
+  return cast(random::normal(random::state(key), shape).second * (is_floating(dtype) ? 1 : 20), dtype);
 }
 
 class LoopJit : public testing::Test {
@@ -79,6 +84,65 @@ TEST_F(LoopJit, AWhileOverScalarsHasTheBitsOfEager) {
             return std::vector<Tensor>{value, i};
           },
           1, cast(Tensor(7), dtype), Tensor(times));
+    }
+  }
+}
+
+// Bodies over a carry and a row, both of one type; some change both.
+struct Body {
+  const char* name;
+  std::function<Tensor(const Tensor&, const Tensor&)> f;
+};
+const std::vector<Body>& bodies() {
+  static const std::vector<Body> list = {
+      {"elementwise", [](const Tensor& c, const Tensor& x) { return tanh(c * 0.5 + x) - exp(-abs(x)); }},
+      {"comparisons", [](const Tensor& c, const Tensor& x) { return where(c > x, c - x, maximum(c, x) + 1); }},
+      {"types", [](const Tensor& c, const Tensor& x) { return cast(cast(c * 3, i32) ^ 5, x.dtype()) + x; }},
+      {"sums", [](const Tensor& c, const Tensor& x) { return c * 0.5 + sum(x) - max(c) * 0.25; }},
+      {"sums of rows", [](const Tensor& c, const Tensor& x) { return c + sum(x, 0, true) * 0.125 - min(c, -1, true); }},
+      {"products", [](const Tensor& c, const Tensor& x) { return matmul(c, x) * 0.5 + x; }},
+      {"transposes",
+       [](const Tensor& c, const Tensor& x) {
+         const Tensor parts[] = {c[slice(0, 1)], x};
+         return transpose(c) + concatenate(parts, 0)[slice(0, x.dim(0))];
+       }},
+      {"branches",
+       [](const Tensor& c, const Tensor& x) {
+         return cond(
+             sum(x) > sum(c), [&] { return c * 0.5 + x; },
+             [&] { return cond(sum(x) > 0, [&] { return x; }, [&] { return -c; }); });
+       }},
+      {"cases",
+       [](const Tensor& c, const Tensor& x) {
+         return switch_case(cast(sum(c), i32), {[&] { return x; }, [&] { return c + x; }, [&] { return c * 0.5; }});
+       }},
+  };
+  return list;
+}
+
+std::vector<Tensor> scanned(const Body& body, const Tensor& init, const Tensor& xs, bool reverse) {
+  const auto [last, ys] = scan(
+      [&](const Tensor& c, const Tensor& x) {
+        const Tensor next = body.f(c, x);
+        return std::pair{next, std::tuple{next, c, x * 2}};
+      },
+      init, xs, {.reverse = reverse});
+  return {last, std::get<0>(ys), std::get<1>(ys), std::get<2>(ys)};
+}
+
+TEST_F(LoopJit, AScanOverSmallTensorsHasTheBitsOfEager) {
+  for (const DType dtype : {f32, f64, f16, bf16, i32, i64, u8}) {
+    for (const int64_t n : {1, 2, 3, 7}) {
+      for (const int64_t length : {0, 1, 6}) {
+        const Tensor init = drawn({n, n}, 1, dtype), xs = drawn({length, n, n}, 2, dtype);
+        for (const Body& body : bodies()) {
+          if (!is_floating(dtype) && std::string_view(body.name) == "elementwise") continue;
+          check(
+              std::string(body.name) + " of " + std::string(name(dtype)) + ", n " + std::to_string(n),
+              [&](const Tensor& c, const Tensor& x) { return scanned(body, c, x, length == 6 && n == 3); }, 1, init,
+              xs);
+        }
+      }
     }
   }
 }

@@ -131,6 +131,10 @@ const char* LoopSteps::add_node(const ir::Graph& graph, const ir::Node& node, st
     move(graph, node, places);
   } else if (node.op == &ops::if_) {
     return branch(graph, node, places);
+  } else if (node.op == &ops::dot_general || node.op == &ops::dense) {
+    return contract(graph, node, places);
+  } else if (node.op->op_class == OpClass::Reduction && node.attrs.type() == &attr_type<AxesAttrs>()) {
+    return reduce(graph, node, places) ? refusal(*node.op) : nullptr;
   } else {
     return refusal(*node.op);
   }

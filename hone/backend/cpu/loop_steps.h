@@ -8,6 +8,8 @@
 
 namespace hone {
 
+struct DotAttrs;
+
 /// Elements of a value that a loop holds in registers, and what refuses a larger one.
 inline constexpr int64_t kLoopElements = 64;
 inline constexpr const char* kLoopTooLarge = "a value has more elements than a loop holds in registers (64)";
@@ -62,6 +64,11 @@ class LoopSteps {
   int pick(std::span<const int> operands, std::span<const int64_t> places, const TensorType& type);
   void move(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
   const char* branch(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
+
+  const char* contract(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
+  const char* reduce(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
+  int product(int lhs, int rhs, const DotAttrs& attrs, const TensorType& type);
+  int fold(const Op& combine, int v, int64_t outer, int64_t extent, int64_t inner);
 
   std::vector<Value> values_;
   std::vector<uint64_t> data_;
