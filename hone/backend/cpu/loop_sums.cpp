@@ -131,8 +131,7 @@ int LoopSteps::fold(const Op& combine, int v, int64_t outer, int64_t extent, int
     if (pairs < half) {  // the others have no partner
       std::vector<int64_t> places;
       for (int64_t o = 0; o < outer; ++o) {
-        for (int64_t i = 0; i < half; ++i)
-          places.push_back(i < pairs ? o * pairs + i : outer * pairs + o * extent + i);
+        for (int64_t i = 0; i < half; ++i) places.push_back(i < pairs ? o * pairs + i : outer * pairs + o * extent + i);
       }
       const int both[] = {folded, v};
       folded = pick(both, places, {dtype, {outer * half}});

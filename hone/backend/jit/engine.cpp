@@ -78,8 +78,8 @@ struct Code {
 };
 
 // The function that `emit` adds to a module under a name.
-template <class Emit>
-Code compile(codegen::Level level, llvm::CodeGenOptLevel effort, const codegen::TextSink& sink, Emit&& emit) {
+Code compile(codegen::Level level, llvm::CodeGenOptLevel effort, const codegen::TextSink& sink,
+             llvm::function_ref<bool(llvm::Module&, const char*)> emit) {
   const auto tell = [&](codegen::Text kind, llvm::StringRef text) {
     sink.write(sink.context, kind, text.data(), text.size());
   };
