@@ -27,6 +27,7 @@ void install_defaults() {
   install_cpu_pooling();
   install_cpu_updates();
   install_cpu_fusion();
+  install_cpu_loops();  // before control, which runs what has no code
   install_control();
   install_reference_elementwise();
   install_reference_movement();

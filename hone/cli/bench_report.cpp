@@ -66,6 +66,10 @@ void BenchReport::small(const std::string& name, const std::function<void()>& st
           {});
 }
 
+void BenchReport::loop(const std::string& name, const std::function<void()>& step, int64_t iterations) {
+  if (wants(name)) measure(name, "ns", 1e9 / static_cast<double>(iterations), step, {});
+}
+
 Config BenchReport::document() const {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

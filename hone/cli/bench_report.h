@@ -34,6 +34,8 @@ class BenchReport {
   void time(const std::string& name, const std::function<void()>& step, const Extra& extra = {});
   /// Something that takes nanoseconds: time per call over many.
   void small(const std::string& name, const std::function<void()>& step, int calls = 1000);
+  /// A step that loops: time per iteration.
+  void loop(const std::string& name, const std::function<void()>& step, int64_t iterations);
   /// A result that was measured elsewhere.
   void add(Config::Table result) { results_.emplace_back(std::move(result)); }
   Config document() const;

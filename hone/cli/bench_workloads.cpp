@@ -146,6 +146,62 @@ void bench_network(const std::string& suite, BenchReport& report) {
   }
 }
 
+namespace {
+
+// Time of an iteration.
+void bench_loops(BenchReport& report) {
+  const auto loop = [&](const std::string& name, int64_t iterations, auto f, const auto&... args) {
+    report.loop(name, call(report, name, f, args...), iterations);
+  };
+  constexpr int32_t kTimes = 1'000'000, kRows = 1000;
+  const int32_t times = report.options().mode == kEager ? 1000 : kTimes;
+  loop(
+      "ops.while.scalar.i64", times,
+      [](const Tensor& x, const Tensor& n) {
+        return while_loop([&](const auto& c) { return less(c.second, n); },
+                          [](const auto& c) {
+                            return std::pair{c.first * int64_t{6364136223846793005} + int64_t{1442695040888963407},
+                                             c.second + 1};
+                          },
+                          std::pair{x, Tensor(0)})
+            .first;
+      },
+      Tensor(int64_t{1}), Tensor(times));
+  loop(
+      "ops.while.scalar.f32", times,
+      [](const Tensor& x, const Tensor& n) {
+        return while_loop([&](const auto& c) { return less(c.second, n); },
+                          [](const auto& c) {
+                            const Tensor r = c.first;
+                            return std::pair{(r + 2.0F / r) * 0.5F, c.second + 1};
+                          },
+                          std::pair{x, Tensor(0)})
+            .first;
+      },
+      Tensor(1.0F), Tensor(times));
+  loop(
+      "ops.scan.scalar", kRows,
+      [](const Tensor& init, const Tensor& xs) {
+        return scan(
+                   [](const Tensor& y, const Tensor& x) {
+                     const Tensor next = y * 0.9F + x * 0.1F;
+                     return std::pair{next, next};
+                   },
+                   init, xs)
+            .second;
+      },
+      Tensor(0.0F), random_normal({kRows}));
+  loop(
+      "ops.scan.3x3", kRows,
+      [](const Tensor& init, const Tensor& xs) {
+        return scan([](const Tensor& p, const Tensor& x) { return std::pair{matmul(p, x), std::tuple<>()}; }, init, xs)
+            .first;
+      },
+      cast(random_normal({3, 3}), f64), cast(random_normal({kRows, 3, 3}), f64));
+}
+
+}  // namespace
+
 void bench_ops(BenchReport& report) {
   const Tensor a = random_normal({16}), b = random_normal({16}), m = random_normal({64, 64}),
                n = random_normal({64, 64});
@@ -183,6 +239,7 @@ void bench_ops(BenchReport& report) {
     if (!report.wants(name)) continue;
     small(name, static_cast<int>(std::max<int64_t>(1, 100'000 / size)), composed_gelu, random_normal({size}));
   }
+  bench_loops(report);
 }
 
 void bench_kernels(BenchReport& report) {

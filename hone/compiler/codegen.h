@@ -1,6 +1,6 @@
-// The code generator's interface: machine code for clusters of elementwise calls, as a relocatable ELF object. Plain
-// data and C linkage, because the generator is a library of its own (libhone-jit.so), which is loaded when the first
-// code is asked for that is not in the cache (machine_code.h).
+// The code generator's interface: machine code for clusters of elementwise calls and for loops, as relocatable ELF
+// objects, and whole models as such. Plain data and C linkage, because the generator is a library of its own
+// (libhone-jit.so), which is loaded when the first code is asked for that is not in the cache (compiler/code_cache.h).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -112,6 +112,42 @@ struct ObjectProgram {
   const char* entry;  ///< what its function is called behind the name: "run" or "step"
 };
 
+/// A value of a loop: a small tensor of any shape, row by row, held in registers.
+struct LoopValue {
+  int32_t type = 0;
+  int32_t count = 1;  ///< elements
+};
+
+/// One step of a loop; its result is a value of its own. Operands of `call` have as many elements as the result, but
+/// for kPick.
+struct LoopStep {
+  static constexpr int32_t kConstant = -2;  ///< no operands: bits of each element from LoopProgram::data[first] on
+  static constexpr int32_t kPick = -3;      ///< element i is that of data[first + i] among those of in[0], then in[1]
+  static constexpr int32_t kFma = -4;       ///< in[0] in[1] + in[2], of floats one rounding
+  MapStep call;                             ///< `row` may be one of these
+  int64_t first = 0;
+};
+
+/// A loop of calls on small tensors. Values are the carries, the rows, what stays the same, then one result for each
+/// step. Steps are, in this order: those of what stays the same, those of the condition, those of the body.
+struct LoopProgram {
+  Level level = Level::v2;
+  int32_t carries = 0, rows = 0, constants = 0;
+  const LoopValue* values = nullptr;
+  const LoopStep* steps = nullptr;
+  int32_t hoisted = 0, condition_steps = 0, body_steps = 0;
+  int32_t condition = -1;            ///< a bool value: the body runs while it is true; -1: once for each row
+  const int32_t* next = nullptr;     ///< by carry: the value that it becomes
+  const int32_t* stacked = nullptr;  ///< values that each run of the body stores to a row
+  int32_t stacked_count = 0;
+  bool reverse = false;  ///< from the last row to the first
+  const uint64_t* data = nullptr;
+};
+
+/// Runs a loop: `pointers` are dense arrays: the carries at first, the rows, what stays the same, the carries at last,
+/// the stacked results. `length`: number of rows. No result lies where an operand does. The bits of the tiles.
+using LoopFn = void (*)(void* const* pointers, int64_t length);
+
 /// Receives what the generator has to say; `context` is the caller's. Object: the bytes of an ELF object.
 enum class Text : int32_t { Error, Ir, Assembly, Object };
 struct TextSink {
@@ -128,6 +164,7 @@ struct Generator {
   int32_t version;
   const char* fingerprint;  ///< that of the sources it was built from, as codegen::fingerprint()
   bool (*compile_map)(const MapProgram&, const TextSink&);
+  bool (*compile_loop)(const LoopProgram&, const TextSink&);
   /// The functions of the object are those of its header (compiler/object_header.h).
   bool (*compile_object)(const ObjectProgram&, const TextSink&);
 };

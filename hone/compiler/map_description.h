@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hone/compiler/codegen.h"
+#include "hone/ir/graph.h"
 #include "hone/ops/kernel.h"
 
 namespace hone::compiler {
@@ -14,6 +15,8 @@ struct MapDescription {
   std::vector<uint8_t> items;  ///< bytes of an element: operands, then results
   uint64_t splats = 0;
 
+  /// Of a cluster's body.
+  explicit MapDescription(const ir::Graph& body);
   /// Of one elementwise call or conversion, or of a cluster.
   explicit MapDescription(const KernelQuery& query);
 

@@ -14,6 +14,7 @@
 #include "hone/compiler/plan_text.h"
 #include "hone/compiler/stablehlo.h"
 #include "hone/device/device.h"
+#include "hone/ops/table.h"
 #include "hone/tensor/interpreter.h"
 
 namespace hone::compiler {
@@ -137,6 +138,17 @@ ir::Graph optimize(const ir::Graph& graph, std::vector<Stage>* stages) {
 
 namespace {
 
+// A loop is one kernel where the first of its op's list takes it.
+void note_loops(const Plan& plan, std::vector<FusionDecision>& log) {
+  for (const Step& step : plan.steps) {
+    const ir::Node& node = plan.graph.nodes()[step.node];
+    if (step.kind != Step::Call || (node.op != &ops::while_ && node.op != &ops::scan)) continue;
+    std::string what = step.refused ? fmt::format("{}: runs its body call by call: {}", node.op->name, step.refused)
+                                    : fmt::format("{} -> 1 kernel", node.op->name);
+    log.push_back({std::move(what), plan.graph.origin(node).location(), 1});
+  }
+}
+
 Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOptions& options) {
   Compiled result;
   Pipeline p(graph, options.stages);
@@ -153,6 +165,7 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOpt
   p.step(&P::schedule, schedule);
   result.passes = std::move(p.reports);
   Plan plan = make_plan(p.take(), options.machine_code);
+  note_loops(plan, result.fusion);
   p.dump(plan, result.fusion);
   result.executable = std::make_shared<Executable>(std::move(plan));
   return result;

@@ -97,7 +97,10 @@ class Walk {
     Step step{.node = index};
     const KernelQuery query{call.op, call.attrs, call.inputs, types, machine_code_};
     for (const Kernel& kernel : kernels(call.op)) {
-      if (kernel.refuses && kernel.refuses(query)) continue;
+      if (const char* why = kernel.refuses ? kernel.refuses(query) : nullptr) {
+        if (!step.refused) step.refused = why;
+        continue;
+      }
       step.kernel = &kernel;
       break;
     }

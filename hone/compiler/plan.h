@@ -41,6 +41,7 @@ struct Step {
   Kind kind = Call;
   uint32_t node = 0;  ///< of the graph
   const Kernel* kernel = nullptr;
+  const char* refused = nullptr;           ///< why the first kernel of the op's list does not serve the call
   std::shared_ptr<const void> prepared{};  ///< by Kernel::prepare
   uint32_t operand = 0, storage = 0;       ///< of Pack: which, and where to
   /// Of Call: operands that were packed, and the storages of the copies.

@@ -42,7 +42,7 @@ class Jit : public testing::Test {
     if (!codegen::built()) GTEST_SKIP() << "built without HONE_JIT";
   }
   void TearDown() override {
-    wait_for_map_code();
+    wait_for_machine_code();
     settings.jit = true;
   }
 };
@@ -64,7 +64,7 @@ TEST_F(Jit, OtherFunctionsGetItInTheBackgroundAfterTheirSecondCall) {
   const Tensor expected = tanh(in.x * 1.25 + in.bias) * in.x;
   const int64_t before = runs();
   for (int call = 0; call < 2; ++call) EXPECT_TRUE(same_bits(f(in.x, in.bias), expected));
-  wait_for_map_code();
+  wait_for_machine_code();
   EXPECT_LE(runs(), before + 1) << "the first call has none; the second, where there is one thread";
   const int64_t later = runs();
   EXPECT_TRUE(same_bits(f(in.x, in.bias), expected));
@@ -93,12 +93,12 @@ TEST_F(Jit, SettingKeepsOtherFunctionsFromIt) {
   const auto f = function(body);
   const int64_t before = runs();
   for (int call = 0; call < 4; ++call) f(in.x, in.bias);
-  wait_for_map_code();
+  wait_for_machine_code();
   EXPECT_EQ(runs(), before);
 }
 
 TEST_F(Jit, LoopsRunItInTheirBodies) {
-  const Tensor steps = drawn({9, 40}, 4), start = drawn({40}, 5);
+  const Tensor steps = drawn({9, 80}, 4), start = drawn({80}, 5);
   const auto body = [](const Tensor& carry, const Tensor& x) {
     const Tensor next = tanh(carry * 0.75 + x);
     return std::pair{next, next * next};

@@ -46,7 +46,7 @@ void* checked(void* memory) {
 namespace hone::conformance {
 
 HeapWatch::HeapWatch() {
-  wait_for_map_code();  // of warm-up calls
+  wait_for_machine_code();  // of warm-up calls
   counted = 0;
   watching = true;
 }

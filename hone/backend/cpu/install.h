@@ -18,5 +18,6 @@ void install_cpu_batch_norm();
 void install_cpu_pooling();
 void install_cpu_updates();
 void install_cpu_fusion();
+void install_cpu_loops();
 
 }  // namespace hone

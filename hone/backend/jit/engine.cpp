@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "hone/backend/jit/loop.h"
 #include "hone/backend/jit/map.h"
 #include "hone/backend/jit/object.h"
 
@@ -31,8 +32,8 @@ void initialise_llvm() {
 }
 
 // Never contracts: each instruction is one rounding. Optimising takes 2 to 3 times as long and gives loops of vectors
-// hardly anything (5 %; sine and cosine 20 %).
-std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level) {
+// hardly anything (5 %; sine and cosine 20 %); without it, what a loop carries would go through memory.
+std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level, llvm::CodeGenOptLevel effort) {
   std::string failure;
   const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(kTriple, failure);
   if (!target) return nullptr;
@@ -40,7 +41,7 @@ std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level) {
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(kTriple, kCpu[static_cast<int>(level)], "", options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::None));
+                                  llvm::CodeModel::Small, effort));
 }
 
 bool generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenFileType type,
@@ -53,8 +54,8 @@ bool generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenF
 }
 
 // The object of one function, which `emit` adds to a module under a name.
-template <class Emit>
-bool compile(codegen::Level level, const codegen::TextSink& sink, Emit&& emit) {
+bool compile(codegen::Level level, llvm::CodeGenOptLevel effort, const codegen::TextSink& sink,
+             llvm::function_ref<bool(llvm::Module&, const char*)> emit) {
   const auto tell = [&](codegen::Text kind, llvm::StringRef text) {
     sink.write(sink.context, kind, text.data(), text.size());
   };
@@ -63,7 +64,7 @@ bool compile(codegen::Level level, const codegen::TextSink& sink, Emit&& emit) {
     return false;
   };
   initialise_llvm();
-  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(level);
+  const std::unique_ptr<llvm::TargetMachine> machine = target_machine(level, effort);
   if (!machine) return fail("LLVM was built without x86-64");
 
   llvm::LLVMContext context;
@@ -93,11 +94,17 @@ bool compile(codegen::Level level, const codegen::TextSink& sink, Emit&& emit) {
 }
 
 bool compile_map(const codegen::MapProgram& program, const codegen::TextSink& sink) {
-  return compile(program.level, sink,
+  return compile(program.level, llvm::CodeGenOptLevel::None, sink,
                  [&](llvm::Module& module, const char* name) { return emit_map(program, module, name); });
 }
 
-constexpr codegen::Generator kGenerator{codegen::kVersion, HONE_GENERATOR_FINGERPRINT, compile_map, compile_object};
+bool compile_loop(const codegen::LoopProgram& program, const codegen::TextSink& sink) {
+  return compile(program.level, llvm::CodeGenOptLevel::Default, sink,
+                 [&](llvm::Module& module, const char* name) { return emit_loop(program, module, name); });
+}
+
+constexpr codegen::Generator kGenerator{codegen::kVersion, HONE_GENERATOR_FINGERPRINT, compile_map, compile_loop,
+                                        compile_object};
 
 }  // namespace
 }  // namespace hone::jit
