@@ -1,5 +1,6 @@
-// The code generator's interface: machine code for clusters of elementwise calls. Plain data and C linkage, because the
-// generator is a library of its own (libhone-jit.so), which is loaded when the first code is asked for.
+// The code generator's interface: machine code for clusters of elementwise calls and reductions of rows. Plain data and
+// C linkage, because the generator is a library of its own (libhone-jit.so), which is loaded when the first code is
+// asked for.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +11,22 @@ namespace hone::codegen {
 /// x86-64's psABI levels, as backend/cpu/isa.h.
 enum class Level : int32_t { v2, v3, v4 };
 
-/// One call of a cluster: a row of ops.def's ELEMENTWISE, or a conversion (kConvert). Its result is a value of its own.
+/// Elements of a row at most, where clusters reduce rows: those of a few values fit an L2.
+inline constexpr int64_t kMaxRow = 16384;
+
+/// One call of a cluster: a row of ops.def's ELEMENTWISE, a conversion (kConvert), or a reduction of each row by
+/// math::ReduceKind k (kReduce - k). Its result is a value of its own.
 struct MapStep {
-  static constexpr int32_t kConvert = -1;
+  static constexpr int32_t kConvert = -1, kReduce = -2;
   int32_t row = 0;
   int32_t type = 0;  ///< element type of the operands, in DType's order; select's: of the branches
   int32_t operands = 0;
   int32_t in[3] = {};  ///< values
+  /// A row is walked in several loops, each of which knows what earlier ones have reduced. The one that reduces, that
+  /// first computes a value, or before which a value of rows is computed (0 where nothing is reduced).
+  int32_t phase = 0;
+  int16_t per_row = 0;  ///< 1: one element for each row
+  int16_t kept = 0;     ///< 1: later loops read the value from a row of scratch; else they compute it again
   double params[2] = {};
 };
 
@@ -24,7 +34,7 @@ struct MapStep {
 struct MapProgram {
   Level level = Level::v2;
   int32_t operands = 0;
-  uint64_t splats = 0;             ///< bit i: operand i is one element, the same for all
+  uint64_t splats = 0;             ///< bit i: operand i is one element, the same for all (for each row of its own)
   const int32_t* types = nullptr;  ///< element type of each value
   const MapStep* steps = nullptr;
   int32_t step_count = 0;
@@ -33,11 +43,23 @@ struct MapProgram {
 };
 
 constexpr bool splat(uint64_t splats, size_t operand) { return operand < 64 && (splats >> operand & 1) != 0; }
+constexpr bool reduces(const MapStep& step) { return step.row <= MapStep::kReduce; }
+/// Loops over a row; more than one only where something is reduced.
+constexpr int32_t phases(const MapStep* steps, int32_t count) {
+  int32_t loops = 1;
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t needed = steps[i].per_row != 0 && !reduces(steps[i]) ? 0 : steps[i].phase + 1;
+    loops = needed > loops ? needed : loops;
+  }
+  return loops;
+}
 
-/// Computes elements [0, n) of contiguous arrays, n a positive multiple of MapCode::lanes: `pointers` are the operands,
-/// then the results. A result may lie where an operand of the same element size does, but for a splat. The bits of the
-/// tiles (math/kernels.h); of a NaN only that it is one.
-using MapFn = void (*)(void* const* pointers, int64_t n);
+/// `pointers` are the operands, then the results, at their first row, `strides` the bytes from one row of each to the
+/// next. Without reductions: one row of n elements, n a positive multiple of MapCode::lanes; strides are not read.
+/// With: `rows` >= 1 rows of 1 <= n <= kMaxRow elements, and behind the results a row of scratch for each kept value,
+/// with room for n elements and kVectorBytes more. A result may lie where an operand of the same type does, but for a
+/// splat. The bits of the tiles (math/kernels.h) and of math::ReduceKernels::row; of a NaN only that it is one.
+using MapFn = void (*)(void* const* pointers, const int64_t* strides, int64_t rows, int64_t n);
 
 /// Lanes of any element type take no more.
 inline constexpr int kVectorBytes = 256;
@@ -56,7 +78,7 @@ struct TextSink {
   bool listings = false;  ///< LLVM IR and assembly are wanted
 };
 
-inline constexpr int32_t kVersion = 2;
+inline constexpr int32_t kVersion = 3;
 
 /// What libhone-jit.so offers. Its functions are thread-safe and do not throw.
 struct Generator {

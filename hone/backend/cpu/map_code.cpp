@@ -16,7 +16,9 @@
 #include "hone/base/log.h"
 #include "hone/base/parallel.h"
 #include "hone/compiler/pipeline.h"
+#include "hone/compiler/row_space.h"
 #include "hone/ops/attrs.h"
+#include "hone/ops/reduce_steps.h"
 #include "hone/ops/table.h"
 
 namespace hone {
@@ -111,33 +113,7 @@ void wait_for_map_code() {
 }
 
 MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats) : level_(level), splats_(splats) {
-  std::vector<int32_t> place(body.values());  // of a value of the body: operands first
-  const auto add = [&](ir::ValueId v) {
-    place[v] = static_cast<int32_t>(types_.size());
-    types_.push_back(static_cast<int32_t>(body.type(v).dtype));
-  };
-  for (const ir::Input& input : body.inputs()) {
-    add(input.value);
-    items_.push_back(static_cast<uint8_t>(size_of(body.type(input.value).dtype)));
-  }
-  for (const ir::Node& node : body.nodes()) {
-    codegen::MapStep step{};
-    step.row = node.op == &ops::convert ? codegen::MapStep::kConvert : node.op->elementwise;
-    step.operands = static_cast<int32_t>(node.operands);
-    const std::span<const ir::ValueId> operands = body.operands(node);
-    step.type = static_cast<int32_t>(body.type(operands[node.op == &ops::select ? 1 : 0]).dtype);
-    for (size_t i = 0; i < operands.size(); ++i) step.in[i] = place[operands[i]];
-    if (node.attrs.type() == &attr_type<ParamAttrs>()) {
-      step.params[0] = node.attrs.as<ParamAttrs>().a;
-      step.params[1] = node.attrs.as<ParamAttrs>().b;
-    }
-    steps_.push_back(step);
-    add(node.first_result);
-  }
-  for (const ir::ValueId output : body.outputs()) {
-    results_.push_back(place[output]);
-    items_.push_back(static_cast<uint8_t>(size_of(body.type(output).dtype)));
-  }
+  add_steps(body);
   const int32_t counts[] = {static_cast<int32_t>(level), static_cast<int32_t>(body.inputs().size()),
                             static_cast<int32_t>(steps_.size())};
   append<int32_t>(key_, counts);
@@ -145,6 +121,86 @@ MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats) : level
   append<int32_t>(key_, types_);
   append<codegen::MapStep>(key_, steps_);
   append<int32_t>(key_, results_);
+}
+
+void MapCode::add_steps(const ir::Graph& body) {
+  const compiler::RowSpace space(body);
+  std::vector<int32_t> place(body.values());  // of a value of the body: operands first
+  std::vector<bool> approximate;              // by step
+  const auto add = [&](ir::ValueId v) {
+    place[v] = static_cast<int32_t>(types_.size());
+    types_.push_back(static_cast<int32_t>(body.type(v).dtype));
+  };
+  for (const ir::Input& input : body.inputs()) {
+    if (space.per_row[input.value] != 0) splats_ |= uint64_t{1} << types_.size();
+    add(input.value);
+    items_.push_back(static_cast<uint8_t>(size_of(body.type(input.value).dtype)));
+  }
+  for (const ir::Node& node : body.nodes()) {
+    const std::span<const ir::ValueId> operands = body.operands(node);
+    if (compiler::repeats(body, node) > 0) {
+      place[node.first_result] = place[operands[0]];
+      continue;
+    }
+    codegen::MapStep step{};
+    const int reduction = reduce_kind(*node.op);
+    step.row = reduction >= 0             ? codegen::MapStep::kReduce - reduction
+               : node.op == &ops::convert ? codegen::MapStep::kConvert
+                                          : node.op->elementwise;
+    step.operands = static_cast<int32_t>(node.operands);
+    step.type = static_cast<int32_t>(body.type(operands[node.op == &ops::select ? 1 : 0]).dtype);
+    step.per_row = space.per_row[node.first_result];
+    for (size_t i = 0; i < operands.size(); ++i) step.in[i] = place[operands[i]];
+    if (node.attrs.type() == &attr_type<ParamAttrs>()) {
+      step.params[0] = node.attrs.as<ParamAttrs>().a;
+      step.params[1] = node.attrs.as<ParamAttrs>().b;
+    }
+    steps_.push_back(step);
+    approximate.push_back(node.op->numerics == NumericsClass::Approximate);
+    add(node.first_result);
+  }
+  for (const ir::ValueId output : body.outputs()) {
+    results_.push_back(place[output]);
+    items_.push_back(static_cast<uint8_t>(size_of(body.type(output).dtype)));
+  }
+  if (space.length > 1) plan_phases(approximate);
+}
+
+// Which loop over a row computes what, and what later ones read again: values that take an approximate function or
+// more than a few exact ones to compute.
+void MapCode::plan_phases(const std::vector<bool>& approximate) {
+  constexpr int kFew = 4, kMany = 100;
+  const size_t operands = types_.size() - steps_.size();
+  std::vector<int32_t> ready(types_.size()), last_read(types_.size());  // loops
+  std::vector<int> price(types_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    codegen::MapStep& step = steps_[i];
+    const size_t v = operands + i;
+    for (int k = 0; k < step.operands; ++k) step.phase = std::max(step.phase, ready[static_cast<size_t>(step.in[k])]);
+    ready[v] = step.phase + (codegen::reduces(step) ? 1 : 0);
+    if (step.per_row != 0) continue;
+    price[v] = approximate[i] ? kMany : 1;
+    for (int k = 0; k < step.operands; ++k) {
+      const auto in = static_cast<size_t>(step.in[k]);
+      price[v] += ready[in] < step.phase && price[in] > kFew ? 1 : price[in];
+    }
+    price[v] = std::min(price[v], kMany);
+  }
+  const int32_t last = codegen::phases(steps_.data(), static_cast<int32_t>(steps_.size())) - 1;
+  for (const int32_t v : results_) last_read[static_cast<size_t>(v)] = last;
+  for (size_t i = steps_.size(); i-- > 0;) {
+    codegen::MapStep& step = steps_[i];
+    const size_t v = operands + i;
+    step.kept = step.per_row == 0 && last_read[v] > step.phase && price[v] > kFew ? 1 : 0;
+    const int32_t reads = step.per_row != 0 || step.kept != 0 ? step.phase : std::max(step.phase, last_read[v]);
+    for (int k = 0; k < step.operands; ++k) {
+      int32_t& read = last_read[static_cast<size_t>(step.in[k])];
+      read = std::max(read, reads);
+    }
+  }
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].kept != 0) kept_.push_back(static_cast<uint8_t>(size_of(static_cast<DType>(types_[operands + i]))));
+  }
 }
 
 MapCode::~MapCode() {
@@ -236,8 +292,13 @@ void MapCode::request(const std::shared_ptr<MapCode>& code) {
 void MapCode::run(std::span<void* const> pointers, int64_t n) const {
   const codegen::MapFn code = run_.load(std::memory_order_acquire);
   const int64_t whole = n - n % lanes_;
-  if (whole > 0) code(pointers.data(), whole);
+  if (whole > 0) code(pointers.data(), nullptr, 1, whole);
   if (whole < n) run_rest(pointers, whole, n - whole);
+}
+
+void MapCode::run_rows(std::span<void* const> pointers, std::span<const int64_t> strides, int64_t rows,
+                       int64_t n) const {
+  run_.load(std::memory_order_acquire)(pointers.data(), strides.data(), rows, n);
 }
 
 // The last elements, repeated to fill a vector: other lanes do what these do, and no more.
@@ -259,7 +320,7 @@ void MapCode::run_rest(std::span<void* const> pointers, int64_t begin, int64_t n
     for (int64_t filled = n * item; filled < bytes; filled *= 2)
       std::memcpy(pad + filled, pad, static_cast<size_t>(std::min(filled, bytes - filled)));
   }
-  run_.load(std::memory_order_relaxed)(moved.data(), lanes_);
+  run_.load(std::memory_order_relaxed)(moved.data(), nullptr, 1, lanes_);
   for (size_t i = operands; i < pointers.size(); ++i) {
     const auto item = static_cast<int64_t>(items_[i]);
     std::memcpy(static_cast<std::byte*>(pointers[i]) + begin * item, pads[i].bytes, static_cast<size_t>(n * item));

@@ -16,8 +16,8 @@ namespace hone {
 /// The code of one cluster at one level, or a wish for it. Thread-safe.
 class MapCode {
  public:
-  /// The one of a cluster of elementwise calls and conversions that have tiles. Bit i of `splats`: operand i is one
-  /// element.
+  /// The one of a cluster (compiler::RowSpace) whose calls have kernels. Bit i of `splats`: operand i is one element;
+  /// where rows are reduced, one for each row.
   static std::shared_ptr<MapCode> of(const ir::Graph& body, IsaLevel level = isa_level(), uint64_t splats = 0);
   ~MapCode();
   MapCode(const MapCode&) = delete;
@@ -33,11 +33,18 @@ class MapCode {
   /// Elements [0, n) of contiguous arrays: the operands, then the results. A result may lie where an operand of its
   /// type does that is no splat.
   void run(std::span<void* const> pointers, int64_t n) const;
+  /// Where rows are reduced: rows of n elements, as codegen::MapFn has them. Behind the results stand rows of scratch
+  /// for kept().
+  void run_rows(std::span<void* const> pointers, std::span<const int64_t> strides, int64_t rows, int64_t n) const;
+  /// Bytes of an element of each value that is kept from one loop over a row to the next.
+  std::span<const uint8_t> kept() const { return kept_; }
   /// Notes a run of the cluster for map_code_counts().
   static void count_run();
 
  private:
   MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats);
+  void add_steps(const ir::Graph& body);
+  void plan_phases(const std::vector<bool>& approximate);
   void generate();
   void run_rest(std::span<void* const> pointers, int64_t begin, int64_t n) const;
 
@@ -47,7 +54,8 @@ class MapCode {
   std::vector<codegen::MapStep> steps_;
   std::string key_;             // all of the above
   std::vector<uint8_t> items_;  // bytes of an element, by pointer
-  std::mutex mutex_;            // held while the code is made
+  std::vector<uint8_t> kept_;
+  std::mutex mutex_;  // held while the code is made
   std::atomic<bool> tried_{false}, requested_{false};
   int64_t lanes_ = 1;  // both set before run_
   void* owner_ = nullptr;

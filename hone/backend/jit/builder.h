@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 namespace llvm {
 class IRBuilderBase;
@@ -68,14 +69,27 @@ using PatchLoop = void (*)(const uint8_t* mask, const void* x, void* inout, int6
 /// One is current in a thread at a time: functors know of no builder.
 class Builder {
  public:
-  /// Instructions go where `ir` stands; allocations to the start of its function's entry block.
-  Builder(llvm::IRBuilderBase& ir, int lanes, bool has_fma);
+  /// Instructions go where `ir` stands; allocations to the start of its function's entry block. `masks`: memory can be
+  /// read and written by some lanes only.
+  Builder(llvm::IRBuilderBase& ir, int lanes, bool has_fma, bool masks);
   ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
   static Builder& current();
 
   int lanes() const { return lanes_; }
+  /// What is made while it lives has one lane.
+  class OneLane {
+   public:
+    explicit OneLane(Builder& builder) : builder_(builder), lanes_(std::exchange(builder.lanes_, 1)) {}
+    ~OneLane() { builder_.lanes_ = lanes_; }
+    OneLane(const OneLane&) = delete;
+    OneLane& operator=(const OneLane&) = delete;
+
+   private:
+    Builder& builder_;
+    int lanes_;
+  };
   /// Without it, fma is exact by software: a lane loop's.
   bool has_fma() const { return has_fma_; }
 
@@ -96,17 +110,28 @@ class Builder {
   Node load(Kind kind, Node pointer);
   Node load_splat(Kind kind, Node pointer);  ///< of one element
   void store(Node x, Node pointer);
+  /// The first `count` lanes (an i64, at least 1); the others are 1, or are left alone.
+  Node load_first(Kind kind, Node pointer, Node count);
+  void store_first(Kind kind, Node x, Node pointer, Node count);
+  /// x in the first `count` lanes.
+  Node first_of(Node count, Node x, Node otherwise);
+  /// Lanes [first, first + n) of any vector.
+  Node part(Node x, int first, int n);
+  void call(void (*function)(void*, int64_t), Node pointer, Node n);
   llvm::Type* lane_type(Kind kind);
 
  private:
   llvm::Type* type(Kind kind);
   Node slot(int index);
   Node address(const void* p);
+  Node mask_of_first(Node count);
+  void copy(Node to, Node from, Kind kind, Node count);
 
   static constexpr int kSlots = 5;
   llvm::IRBuilderBase& ir_;
   int lanes_;
-  bool has_fma_;
+  const int all_lanes_;
+  bool has_fma_, masks_;
   Node slots_[kSlots] = {};
 };
 

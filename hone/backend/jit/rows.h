@@ -11,6 +11,19 @@ using EmitFn = Node (*)(const double* params, const Node* in);
 EmitFn emit_row(int row, int type);
 EmitFn emit_conversion(int from, int to);
 
+/// How rows are reduced, over vectors of any number of lanes.
+struct ReduceRow {
+  Kind accumulator;
+  Node (*identity)();     ///< of the current builder's lanes
+  Node (*widen)(Node x);  ///< elements as accumulators
+  Node (*apply)(Node a, Node b);
+  Node (*round)(Node accumulators);       ///< back to elements
+  void (*fold)(void* values, int64_t n);  ///< n accumulators into the first: pairwise, neighbours first
+  int accumulators;                       ///< partial results of a block
+};
+/// A math::ReduceKind over an element type; null where it is not taken.
+const ReduceRow* reduce_row(int kind, int type);
+
 /// Lanes in memory of an element type, and the bytes of the widest lane that computing with it takes.
 Kind kind_of(int type);
 int lane_bytes(int type);
