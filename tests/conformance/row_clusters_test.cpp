@@ -51,7 +51,7 @@ const struct {
     {"extrema",
      [](const Inputs& in) -> Inputs {
        const Tensor low = min(in[0], -1, true), high = max(abs(in[0]), -1, true);
-       return {(in[0] - low) / (high - low), prod(in[0], -1), high * in[3]};
+       return {(in[0] - low) / (high - low), prod(in[0] - low, -1), high * in[3]};
      }},
     {"gradient of softmax",
      [](const Inputs& in) -> Inputs {
@@ -59,9 +59,7 @@ const struct {
      }},
     {"gradient of layer_norm",
      [](const Inputs& in) -> Inputs {
-       return {grad([&](const Tensor& x) {
-         return sum(tanh(composed_layer_norm(x, in[1], in[2])));
-       })(in[0])};
+       return {grad([&](const Tensor& x) { return sum(tanh(composed_layer_norm(x, in[1], in[2]))); })(in[0])};
      }},
 };
 
@@ -116,7 +114,7 @@ void expect_same_bits(const char* name, Program program, const Inputs& inputs) {
 TEST(RowClusters, HaveTheBitsOfTheirCallsForRowsOfAnyLength) {
   const Restored restored;
   for (const auto& [name, program] : kPrograms) {
-    for (const int64_t length : {1, 2, 7, 63, 64, 65, 127, 1000, 4096, 5000, 16384, 16385}) {
+    for (const int64_t length : {1, 7, 63, 64, 65, 1000, 4096, 5000, 16384, 16385}) {
       const int64_t rows = length % 2 == 0 ? 3 : 5;
       expect_same_bits(name, program, inputs_for(f32, rows, length, length == 65 || length == 5000));
       if (HasFailure()) FAIL() << name << " over rows of " << length;
@@ -128,7 +126,7 @@ TEST(RowClusters, HaveTheBitsOfTheirCallsForAllFloats) {
   const Restored restored;
   for (const auto& [name, program] : kPrograms) {
     for (const DType dtype : {f64, f16, bf16}) {
-      for (const int64_t length : {31, 64, 200, 4100}) {
+      for (const int64_t length : {31, 200, 4100}) {
         expect_same_bits(name, program, inputs_for(dtype, 3, length, length == 200));
         if (HasFailure()) FAIL() << name << " of " << hone::name(dtype) << ", rows of " << length;
       }
@@ -141,8 +139,8 @@ TEST(RowClusters, HaveTheBitsOfTheirCallsForAnyNumberOfRowsAndThreads) {
   for (const auto& [name, program] : kPrograms) {
     for (const int threads : {1, 3}) {
       set_threads(threads);
-      for (const int64_t rows : {1, 2, 64, 333}) {
-        for (const int64_t length : {5, 130, 700}) {
+      for (const int64_t rows : {1, 64, 333}) {
+        for (const int64_t length : {5, 700}) {
           expect_same_bits(name, program, inputs_for(f32, rows, length, false));
           if (HasFailure()) FAIL() << name << ", " << rows << " rows of " << length << ", " << threads << " threads";
         }
@@ -165,11 +163,10 @@ TEST(RowClusters, ReduceIntegersAndBools) {
 }
 
 // Calls of kernels that the compiled program makes.
-size_t kernels_of(Program program, const Inputs& inputs) {
-  const auto f = function([&](const Inputs& in) { return program(in); });
-  const std::string text = f.lower(inputs).kernels();
+size_t kernels_of(const Lowered& lowered) {
+  const std::string text = lowered.kernels();
   size_t kernels = 0;
-  for (size_t at = 0; (at = text.find("takes it", at)) != std::string::npos; ++at) ++kernels;
+  for (size_t at = 0; (at = text.find(" calls  ", at)) != std::string::npos; ++at) ++kernels;
   return kernels;
 }
 
@@ -177,8 +174,15 @@ TEST(RowClusters, ComposedSoftmaxAndNormsAndTheirGradientsAreOneKernel) {
   for (const auto& [name, program] : kPrograms) {
     const auto f = function([&](const Inputs& in) { return program(in); });
     const Lowered lowered = f.lower(inputs_for(f32, 8, 512, false));
-    EXPECT_EQ(kernels_of(program, inputs_for(f32, 8, 512, false)), 1U) << name << "\n" << lowered.kernels() << lowered.fusion();
+    EXPECT_EQ(kernels_of(lowered), 1U) << name << "\n" << lowered.kernels() << lowered.fusion();
+    EXPECT_NE(lowered.fusion().find("-> 1 kernel over rows of 512"), std::string::npos) << lowered.fusion();
   }
+}
+
+TEST(RowClusters, SayWhyLongRowsAreNone) {
+  const auto f = function([](const Tensor& x) { return composed_softmax(x); });
+  const std::string fusion = f.lower(Spec{f32, {2, 20000}}).fusion();
+  EXPECT_NE(fusion.find("reduce_sum: not fused: rows of 20000 elements, more than 16384"), std::string::npos) << fusion;
 }
 
 }  // namespace

@@ -35,8 +35,7 @@ FusionStep step_of(const ir::Graph& body, const ir::Node& node, const compiler::
     step.row = kernels().reduce[kind][static_cast<int>(type(0))].row;
     if (compute_type(type(0)) != type(0)) step.tile = conversion(compute_type(type(0)), type(0));
   } else if (node.op->elementwise >= 0) {
-    step.tile =
-        kernels().elementwise[node.op->elementwise][static_cast<int>(type(node.op == &ops::select ? 1 : 0))];
+    step.tile = kernels().elementwise[node.op->elementwise][static_cast<int>(type(node.op == &ops::select ? 1 : 0))];
   } else {
     const ir::ValueId operand = body.operands(node)[0];
     if (space.per_row[operand] != space.per_row[node.first_result]) step.kind = FusionStep::Repeat;

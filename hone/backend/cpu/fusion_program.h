@@ -33,13 +33,13 @@ struct FusionStep {
 struct FusionProgram {
   std::vector<Place> places;  ///< by value of the body
   std::vector<FusionStep> steps;
-  std::vector<int> last_read;  ///< step, by operand
-  std::vector<int> written;    ///< step, by result
+  std::vector<int> last_read;              ///< step, by operand
+  std::vector<int> written;                ///< step, by result
   std::array<size_t, 2> scratch_blocks{};  ///< of whole rows, of an element a row
   int64_t rows = 0;
-  int64_t length = 1;  ///< elements of a row; 1: elements are all alike
-  int64_t block = 0;   ///< elements of a tile at most, whole rows
-  int64_t grain = 0;   ///< elements that are worth a thread
+  int64_t length = 1;       ///< elements of a row; 1: elements are all alike
+  int64_t block = 0;        ///< elements of a tile at most, whole rows
+  int64_t grain = 0;        ///< elements that are worth a thread
   bool wants_code = false;  ///< whatever settings.jit says
   std::shared_ptr<MapCode> code;
   std::vector<Place> arrays;  ///< what the code takes: operands, then results

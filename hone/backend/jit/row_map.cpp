@@ -55,7 +55,9 @@ class Emitter {
 
  private:
   const MapStep& step(int i) const { return program_.steps[i]; }
-  const MapStep* step_of(int value) const { return value < program_.operands ? nullptr : &step(value - program_.operands); }
+  const MapStep* step_of(int value) const {
+    return value < program_.operands ? nullptr : &step(value - program_.operands);
+  }
   bool per_row(int value) const {
     const MapStep* const made = step_of(value);
     return made ? made->per_row != 0 : codegen::splat(program_.splats, static_cast<size_t>(value));
@@ -91,9 +93,7 @@ class Emitter {
       }
     }
   }
-  Node pointer(int i) {
-    return ir_.CreateLoad(ir_.getPtrTy(), at(function_.getArg(0), ir_.getPtrTy(), number(i)));
-  }
+  Node pointer(int i) { return ir_.CreateLoad(ir_.getPtrTy(), at(function_.getArg(0), ir_.getPtrTy(), number(i))); }
 
   // for (i = begin; i < end; i += stride): at least once.
   template <class F>
@@ -157,11 +157,11 @@ class Emitter {
       if (codegen::reduces(step(i)) && step(i).phase == p) reductions.push_back(program_.operands + i);
     }
     const Node n = function_.getArg(3);
-    if (reductions.empty()) return pass(number(0), n);
+    if (reductions.empty()) return pass(number(0), n, false);
     loop("block", number(0), n, math::kReduceBlock, [&](Node begin) {
       for (const int v : reductions) start(v);
       const Node limit = ir_.CreateAdd(begin, number(math::kReduceBlock));
-      pass(begin, ir_.CreateSelect(ir_.CreateICmpSLT(limit, n), limit, n));
+      pass(begin, ir_.CreateSelect(ir_.CreateICmpSLT(limit, n), limit, n), true);
       for (const int v : reductions) finish_block(v, begin);
     });
     for (const int v : reductions) finish(v, n);
@@ -200,13 +200,41 @@ class Emitter {
     builder_.store(row.round(builder_.load(row.accumulator, memory)), memory);
   }
 
-  // Whole vectors of [begin, end), then the rest of one.
-  void pass(Node begin, Node end) {
-    const Node whole = ir_.CreateAnd(ir_.CreateSub(end, begin), number(-int64_t{lanes_}));
-    const Node stop = ir_.CreateAdd(begin, whole);
-    when(ir_.CreateICmpSLT(begin, stop),
-         [&] { loop("vector", begin, stop, lanes_, [&](Node i) { vector(i, nullptr); }); });
+  // Whole vectors of [begin, end), then the rest of one. Short loops that reduce take several at a time: else each
+  // vector would wait for the accumulators' way through memory.
+  void pass(Node begin, Node end, bool reduces) {
+    constexpr int kVectors = 4;
+    constexpr unsigned kShort = 24;  // instructions
+    llvm::BasicBlock* const wide = llvm::BasicBlock::Create(function_.getContext(), "wide", &function_);
+    llvm::BasicBlock* const narrow = llvm::BasicBlock::Create(function_.getContext(), "narrow", &function_);
+    ir_.CreateBr(wide);
+    ir_.SetInsertPoint(narrow);
+    llvm::PHINode* const from = ir_.CreatePHI(ir_.getInt64Ty(), 1);
+    const Node stop = whole(from, end, lanes_);
+    const unsigned before = function_.getInstructionCount();
+    when(ir_.CreateICmpSLT(from, stop),
+         [&] { loop("vector", from, stop, lanes_, [&](Node i) { vector(i, nullptr); }); });
+    const bool is_short = function_.getInstructionCount() - before < kShort;
     when(ir_.CreateICmpSLT(stop, end), [&] { vector(stop, ir_.CreateSub(end, stop)); });
+    const llvm::IRBuilderBase::InsertPoint after = ir_.saveIP();
+
+    ir_.SetInsertPoint(wide);
+    Node narrow_from = begin;
+    if (reduces && is_short) {
+      narrow_from = whole(begin, end, kVectors * lanes_);
+      when(ir_.CreateICmpSLT(begin, narrow_from), [&] {
+        loop("vectors", begin, narrow_from, kVectors * lanes_, [&](Node i) {
+          for (int k = 0; k < kVectors; ++k) vector(ir_.CreateAdd(i, number(k * lanes_)), nullptr);
+        });
+      });
+    }
+    from->addIncoming(narrow_from, ir_.GetInsertBlock());
+    ir_.CreateBr(narrow);
+    ir_.restoreIP(after);
+  }
+  // The end of whole pieces from `begin` on.
+  Node whole(Node begin, Node end, int64_t piece) {
+    return ir_.CreateAdd(begin, ir_.CreateAnd(ir_.CreateSub(end, begin), number(-piece)));
   }
 
   // Elements [i, i + lanes), or the first `count` of them.
@@ -238,10 +266,10 @@ class Emitter {
     const ReduceRow& row = *row_of(*step_of(v));
     Node x = row.widen(value(step_of(v)->in[0]));
     if (count_) x = builder_.first_of(count_, x, row.identity());
-    const Node index =
-        row.accumulators == lanes_ ? number(0) : ir_.CreateAnd(i_, number(row.accumulators - 1));
+    const Node index = row.accumulators == lanes_ ? number(0) : ir_.CreateAnd(i_, number(row.accumulators - 1));
     const Node place = element(accumulators_[static_cast<size_t>(v)], row.accumulator, index);
-    builder_.store(row.apply(builder_.load(row.accumulator, place), x), place);
+    // In this order what an extremum asks of its first operand is known before the accumulator.
+    builder_.store(row.apply(x, builder_.load(row.accumulator, place)), place);
   }
 
   Node value(int v) {
