@@ -1,6 +1,7 @@
-// The code generator's interface: machine code for clusters of elementwise calls and for loops, as relocatable ELF
-// objects, and whole models as such. Plain data and C linkage, because the generator is a library of its own
-// (libhone-jit.so), which is loaded when the first code is asked for that is not in the cache (compiler/code_cache.h).
+// The code generator's interface: machine code for clusters of elementwise calls and reductions of rows, and for loops,
+// as relocatable ELF objects, and whole models as such. Plain data and C linkage, because the generator is a library of
+// its own (libhone-jit.so), which is loaded when the first code is asked for that is not in the cache
+// (compiler/code_cache.h).
 #pragma once
 #include <algorithm>
 #include <array>
@@ -19,13 +20,22 @@ namespace hone::codegen {
 /// x86-64's psABI levels, as backend/cpu/isa.h; neon: aarch64.
 enum class Level : int32_t { v2, v3, v4, neon };
 
-/// One call of a cluster: a row of ops.def's ELEMENTWISE, or a conversion (kConvert). Its result is a value of its own.
+/// Elements of a row at most, where clusters reduce rows: those of a few values fit an L2.
+inline constexpr int64_t kMaxRow = 16384;
+
+/// One call of a cluster: a row of ops.def's ELEMENTWISE, a conversion (kConvert), or a reduction of each row by
+/// math::ReduceKind k (kReduce - k). Its result is a value of its own.
 struct MapStep {
-  static constexpr int32_t kConvert = -1;
+  static constexpr int32_t kConvert = -1, kReduce = -2;
   int32_t row = 0;
   int32_t type = 0;  ///< element type of the operands, in DType's order; select's: of the branches
   int32_t operands = 0;
   int32_t in[3] = {};  ///< values
+  /// A row is walked in several loops, each of which knows what earlier ones have reduced. The one that reduces, that
+  /// first computes a value, or before which a value of rows is computed (0 where nothing is reduced).
+  int32_t phase = 0;
+  int16_t per_row = 0;  ///< 1: one element for each row
+  int16_t kept = 0;     ///< 1: later loops read the value from a row of scratch; else they compute it again
   double params[2] = {};
 };
 
@@ -33,7 +43,7 @@ struct MapStep {
 struct MapProgram {
   Level level = Level::v2;
   int32_t operands = 0;
-  uint64_t splats = 0;             ///< bit i: operand i is one element, the same for all
+  uint64_t splats = 0;             ///< bit i: operand i is one element, the same for all (for each row of its own)
   const int32_t* types = nullptr;  ///< element type of each value
   const MapStep* steps = nullptr;
   int32_t step_count = 0;
@@ -42,11 +52,23 @@ struct MapProgram {
 };
 
 constexpr bool splat(uint64_t splats, size_t operand) { return operand < 64 && (splats >> operand & 1) != 0; }
+constexpr bool reduces(const MapStep& step) { return step.row <= MapStep::kReduce; }
+/// Loops over a row; more than one only where something is reduced.
+constexpr int32_t phases(const MapStep* steps, int32_t count) {
+  int32_t loops = 1;
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t needed = steps[i].per_row != 0 && !reduces(steps[i]) ? 0 : steps[i].phase + 1;
+    loops = needed > loops ? needed : loops;
+  }
+  return loops;
+}
 
-/// Computes elements [0, n) of contiguous arrays, n a positive multiple of lanes_of(program): `pointers` are the
-/// operands, then the results. A result may lie where an operand of the same element size does, but for a splat. The
-/// bits of the tiles (math/kernels.h); of a NaN only that it is one.
-using MapFn = void (*)(void* const* pointers, int64_t n);
+/// `pointers` are the operands, then the results, at their first row, `strides` the bytes from one row of each to the
+/// next. Without reductions: one row of n elements, n a positive multiple of lanes_of(program); strides are not read.
+/// With: `rows` >= 1 rows of 1 <= n <= kMaxRow elements, and behind the results a row of scratch for each kept value,
+/// with room for n elements and kVectorBytes more. A result may lie where an operand of the same type does, but for a
+/// splat. The bits of the tiles (math/kernels.h) and of math::ReduceKernels::row; of a NaN only that it is one.
+using MapFn = void (*)(void* const* pointers, const int64_t* strides, int64_t rows, int64_t n);
 
 /// Lanes of any element type take no more.
 inline constexpr int kVectorBytes = 256;
@@ -56,15 +78,23 @@ inline constexpr auto kComputedBytes = []<class... T>(std::tuple<T...>*) {
   return std::array{std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16> ? 4 : static_cast<int>(sizeof(T))...};
 }(static_cast<math::ElementTypes*>(nullptr));
 
-/// Lanes of a cluster's vectors: a few registers of the widest. Instructions of several registers do not wait for each
-/// other, where those of one would: on a Zen 5, two gelu_tanh in one cluster took 4.8, 4.2 and 3.0 ns an element with
-/// 1, 2 and 4.
+/// Partial results of a block of a reduction (math/reduce_kernels.h), by the bytes of an accumulator.
+constexpr int accumulators_of(int bytes) { return bytes == 8 ? 32 : 64; }
+
+/// Lanes of a cluster's vectors, no more than accumulators where rows are reduced: a few registers of the widest.
+/// Instructions of several registers do not wait for each other, where those of one would: on a Zen 5, two gelu_tanh in
+/// one cluster took 4.8, 4.2 and 3.0 ns an element with 1, 2 and 4.
 inline int lanes_of(const MapProgram& program) {
   int widest = 1;
   for (int v = 0; v < program.operands + program.step_count; ++v)
     widest = std::max(widest, kComputedBytes[static_cast<size_t>(program.types[v])]);
   constexpr int kNarrower[] = {2, 1, 0, 2};  // by level: halvings of the widest registers
-  return (kVectorBytes >> kNarrower[static_cast<int>(program.level)]) / widest;
+  int lanes = (kVectorBytes >> kNarrower[static_cast<int>(program.level)]) / widest;
+  for (int i = 0; i < program.step_count; ++i) {
+    if (reduces(program.steps[i]))
+      lanes = std::min(lanes, accumulators_of(kComputedBytes[static_cast<size_t>(program.steps[i].type)]));
+  }
+  return lanes;
 }
 
 /// The symbol by which code calls the tile of a call (math/kernels.h) for what instructions do not compute. `result` is

@@ -13,7 +13,10 @@ struct MapDescription {
   std::vector<int32_t> types, results;  ///< as MapProgram's
   std::vector<codegen::MapStep> steps;
   std::vector<uint8_t> items;  ///< bytes of an element: operands, then results
-  uint64_t splats = 0;
+  std::vector<uint8_t> kept;   ///< bytes of an element of each value that is kept from one loop over a row to the next
+  uint64_t splats = 0;         ///< of a cluster that reduces rows, those with one element for each row
+  int64_t rows = 0;
+  int64_t length = 1;  ///< of a row; 1 where nothing is reduced
 
   /// Of a cluster's body.
   explicit MapDescription(const ir::Graph& body);
@@ -23,6 +26,9 @@ struct MapDescription {
   int32_t operands() const { return static_cast<int32_t>(types.size() - steps.size()); }
   /// Refers to this.
   codegen::MapProgram program(codegen::Level level) const;
+
+ private:
+  void plan_phases(const std::vector<bool>& approximate);
 };
 
 }  // namespace hone::compiler

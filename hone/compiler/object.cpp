@@ -53,8 +53,8 @@ class Assembler {
   ObjectFiles emit(const ObjectOptions& options) {
     ObjectFiles files;
     const uint64_t hash = hash_combine(plan_.graph.fingerprint(), hash_of(constants_));
-    const std::string weight_header = fmt::format("{:<63}\n", fmt::format("HONEWEIGHTS 1 {:016x} {}", hash,
-                                                                         constants_.size()));
+    const std::string weight_header =
+        fmt::format("{:<63}\n", fmt::format("HONEWEIGHTS 1 {:016x} {}", hash, constants_.size()));
     const bool embed = options.embed_weights || constants_.empty();
     if (!embed) files.weights = weight_header + constants_;
     std::vector<codegen::ObjectWork> works;
@@ -64,8 +64,7 @@ class Assembler {
       if (item.work.cluster) clusters[i] = item.work.cluster->program(codegen::Level::v2);
       works.push_back({item.work.function, item.work.params.data(), std::ssize(item.work.params),
                        item.work.cluster ? &clusters[i] : nullptr, item.memory.data(),
-                       static_cast<int32_t>(item.memory.size()), item.work.count, item.work.grain,
-                       item.work.scratch});
+                       static_cast<int32_t>(item.memory.size()), item.work.count, item.work.grain, item.work.scratch});
     }
     const codegen::ObjectProgram program{.name = options.name.c_str(),
                                          .arm64 = options.arm64,
@@ -214,8 +213,9 @@ class Assembler {
                                                                     : memory_of(plan_.places[result]));
     }
     try {
-      append(step.kernel->works({*node.op, node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}}),
-             of_input, of_output);
+      append(
+          step.kernel->works({*node.op, node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}}),
+          of_input, of_output);
     } catch (const Error& error) {
       if (error.code() != Code::kUnsupported) throw;
       missing(node, error.what());
@@ -242,10 +242,10 @@ class Assembler {
       Item item{std::move(work), {}};
       for (const WorkMemory& m : item.work.memory) {
         const auto index = static_cast<size_t>(m.index);
-        math::ObjectMemory memory = m.kind == WorkMemory::Input    ? inputs[index]
-                                    : m.kind == WorkMemory::Output ? outputs[index]
-                                                                   : math::ObjectMemory{math::kArenaSlot,
-                                                                                        temporaries[index]};
+        math::ObjectMemory memory = m.kind == WorkMemory::Input ? inputs[index]
+                                    : m.kind == WorkMemory::Output
+                                        ? outputs[index]
+                                        : math::ObjectMemory{math::kArenaSlot, temporaries[index]};
         memory.offset += m.offset;
         item.memory.push_back(memory);
       }

@@ -8,15 +8,16 @@ namespace hone::compiler {
 namespace {
 
 std::string upper(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   return text;
 }
 
 // One operand or result: a comment and macros.
 std::string place(const std::string& prefix, const char* what, size_t index, const TensorType& type,
                   const std::string& name) {
-  return fmt::format("#define {0}_{1}_{2}_ELEMENTS {3} /* {4}{5} */\n#define {0}_{1}_{2}_BYTES {6}\n", prefix, what, index,
-                     type.shape.count(), to_string(type), name.empty() ? "" : " " + name,
+  return fmt::format("#define {0}_{1}_{2}_ELEMENTS {3} /* {4}{5} */\n#define {0}_{1}_{2}_BYTES {6}\n", prefix, what,
+                     index, type.shape.count(), to_string(type), name.empty() ? "" : " " + name,
                      static_cast<size_t>(type.shape.count()) * size_of(type.dtype));
 }
 
@@ -54,7 +55,8 @@ std::string object_header(const ir::Graph& graph, size_t results, const ObjectOp
       "  {0}_NULL_POINTER = 5\n}};\n\n"
       "/* Bytes of scratch memory for one run at a time; asked after {1}_set_parallel_for. */\n"
       "size_t {1}_scratch_bytes(void);\n"
-      "/* A loop of the host's: calls task(argument, i) for each i in [0, tasks), on any threads, and returns when all are\n"
+      "/* A loop of the host's: calls task(argument, i) for each i in [0, tasks), on any threads, and returns when all "
+      "are\n"
       "   done. Null, as at first: all on the caller's thread. */\n"
       "void {1}_set_parallel_for(void (*parallel_for)(void* context, long long tasks,\n"
       "                                               void (*task)(void* argument, long long index), void* argument),\n"

@@ -123,7 +123,7 @@ TEST(Function, LowerShowsThePlanBeforeTheRun) {
   EXPECT_NE(lowered.memory().find("16.0 KiB"), std::string::npos) << lowered.memory();
   EXPECT_NE(lowered.memory().find("function_test.cpp"), std::string::npos) << lowered.memory();
   EXPECT_NE(lowered.cost().find("dot_general"), std::string::npos) << lowered.cost();
-  EXPECT_NE(lowered.fusion().find("add + tanh -> 1 kernel"), std::string::npos) << lowered.fusion();
+  EXPECT_NE(lowered.fusion().find("add + tanh + reduce_sum -> 1 kernel"), std::string::npos) << lowered.fusion();
   EXPECT_NE(lowered.json().find("\"lower_bound\""), std::string::npos) << lowered.json();
   EXPECT_EQ(f.trace_count(), 1);
   f(zeros({32, 64}));

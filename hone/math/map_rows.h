@@ -21,6 +21,15 @@ struct MapRows {
   bool one[kMaxArrays] = {};                       ///< one element a row
 };
 
+/// Rows of a cluster that reduces them.
+struct ReducedRows {
+  int64_t length = 1;
+  int32_t arrays = 0, kept = 0;
+  int64_t step[MapRows::kMaxArrays] = {};  ///< bytes from row to row, by array
+};
+/// Bytes of scratch for a value that is kept.
+inline int64_t kept_bytes(int64_t length) { return (length * 8 + 256 + 63) / 64 * 64; }
+
 namespace HONE_LEVEL {
 
 namespace map_detail {
@@ -49,7 +58,7 @@ inline void run_rest(const MapRows& m, const WorkArgs& args, std::byte* const* a
       __builtin_memcpy(pad + filled, pad, static_cast<size_t>(more));
     }
   }
-  args.code(moved, m.lanes);
+  args.code(moved, nullptr, 1, m.lanes);
   for (int32_t i = m.operands; i < m.arrays; ++i) {
     const int64_t item = m.item[i];
     __builtin_memcpy(at[i] + begin * item, pads[i].bytes, static_cast<size_t>(n * item));
@@ -62,7 +71,7 @@ inline void run_row(const MapRows& m, const WorkArgs& args, std::byte* const* ro
   void* at[MapRows::kMaxArrays];
   if (whole > 0) {
     for (int32_t i = 0; i < m.arrays; ++i) at[i] = m.one[i] ? row[i] : row[i] + begin * m.item[i];
-    args.code(at, whole);
+    args.code(at, nullptr, 1, whole);
   }
   if (whole < n) run_rest(m, args, row, begin + whole, n - whole);
 }
@@ -86,6 +95,15 @@ inline void map_rows(const WorkArgs& args, int64_t begin, int64_t end) {
     map_detail::run_row(m, args, place, first, stop);
     at += stop - first;
   }
+}
+
+/// Work: memory is the operands, then the results; items are rows; scratch kept_bytes for each kept value.
+inline void map_reduced_rows(const WorkArgs& args, int64_t begin, int64_t end) {
+  const ReducedRows& m = *static_cast<const ReducedRows*>(args.params);
+  void* at[2 * MapRows::kMaxArrays];
+  for (int32_t i = 0; i < m.arrays; ++i) at[i] = args.memory[i] + begin * m.step[i];
+  for (int32_t i = 0; i < m.kept; ++i) at[m.arrays + i] = args.scratch + i * kept_bytes(m.length);
+  args.code(at, m.step, end - begin, m.length);
 }
 
 }  // namespace HONE_LEVEL

@@ -21,7 +21,7 @@ enum ObjectSlots : int32_t { kArenaSlot, kConstantSlot, kStateSlot, kFirstInputS
 struct ObjectWork {
   WorkFn function;
   const void* params;
-  void (*code)(void* const* pointers, int64_t n);
+  WorkCode code;
   const ObjectMemory* memory;
   int32_t memory_count;
   int64_t count, grain, scratch;  ///< as Work's
@@ -98,8 +98,7 @@ inline void run_object(const ObjectRun& run) {
   for (int64_t i = 0; i < run.work_count; ++i) {
     const ObjectWork& work = run.works[i];
     std::byte* memory[kObjectMemory];
-    for (int32_t m = 0; m < work.memory_count; ++m)
-      memory[m] = run.slots[work.memory[m].slot] + work.memory[m].offset;
+    for (int32_t m = 0; m < work.memory_count; ++m) memory[m] = run.slots[work.memory[m].slot] + work.memory[m].offset;
     const WorkArgs args{work.params, memory, run.scratch, work.code};
     if (!run.parallel_for || work.count <= work.grain) {
       if (work.count > 0) work.function(args, 0, work.count);

@@ -6,6 +6,9 @@
 
 namespace hone::math {
 
+/// codegen::MapFn (compiler/codegen.h).
+using WorkCode = void (*)(void* const* pointers, const int64_t* strides, int64_t rows, int64_t n);
+
 /// Items [begin, end) of a loop. `params` is the function's own struct of plain data; `memory` are operands, results
 /// and temporaries in the order its row in works.def names; `scratch` has Work::scratch bytes of this thread, 64-byte
 /// aligned. `code` is the machine code of a cluster for functions that run one. The same bits for any split.
@@ -13,7 +16,7 @@ struct WorkArgs {
   const void* params;
   std::byte* const* memory;
   std::byte* scratch;
-  void (*code)(void* const* pointers, int64_t n);
+  WorkCode code;
 };
 using WorkFn = void (*)(const WorkArgs& args, int64_t begin, int64_t end);
 

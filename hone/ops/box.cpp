@@ -79,8 +79,7 @@ math::BoxLoops box_loops(Box box, size_t item) {
     loops.outer *= box.size[i];
   }
   if (row < rank)
-    loops.rows = box.size[row], loops.row_to = box.to[row] * loops.item,
-    loops.row_from = box.from[row] * loops.item;
+    loops.rows = box.size[row], loops.row_to = box.to[row] * loops.item, loops.row_from = box.from[row] * loops.item;
   loops.columns = box.size[last];
   loops.column_to = box.to[last] * loops.item;
   loops.column_from = box.from[last] * loops.item;

@@ -1,8 +1,21 @@
 // How a reduction collapses to [outer, extent, inner], for the kernels of all back ends.
 #pragma once
+#include <algorithm>
+#include <iterator>
+
+#include "hone/math/reduce_kernels.h"
+#include "hone/ops/table.h"
 #include "hone/tensor/shape.h"
 
 namespace hone {
+
+/// The math::ReduceKind of an op, or -1.
+inline int reduce_kind(const Op& op) {
+  const Op* const kinds[] = {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max,
+                             &ops::reduce_min, &ops::reduce_and,  &ops::reduce_or};
+  const auto found = std::ranges::find(kinds, &op);
+  return found == std::end(kinds) ? -1 : static_cast<int>(found - std::begin(kinds));
+}
 
 /// One pass: the result is [outer, inner].
 struct ReduceStep {

@@ -37,9 +37,7 @@ std::string shell(const std::string& command) {
   return text;
 }
 
-const char* compiler_of(Machine machine) {
-  return machine == Machine::Host ? "cc" : "aarch64-linux-gnu-gcc -static";
-}
+const char* compiler_of(Machine machine) { return machine == Machine::Host ? "cc" : "aarch64-linux-gnu-gcc -static"; }
 
 constexpr const char* kDriver = R"(
 #include "model.h"
@@ -108,9 +106,11 @@ std::string driver_text(const Folder& folder, size_t inputs, size_t outputs, con
   replace(text, "INPUTS\n", in);
   replace(text, "OUTPUTS\n", out);
   replace(text, "WEIGHTS\n",
-          options.embed_weights ? ""
-                                : fmt::format("if (model_load_weights(\"{}\") != 0) return 94;\n", folder / "model.weights"));
-  replace(text, "STATE\n", stateful ? "void* const state = aligned_alloc(64, MODEL_STATE_BYTES);\nmodel_init(state);\n" : "");
+          options.embed_weights
+              ? ""
+              : fmt::format("if (model_load_weights(\"{}\") != 0) return 94;\n", folder / "model.weights"));
+  replace(text, "STATE\n",
+          stateful ? "void* const state = aligned_alloc(64, MODEL_STATE_BYTES);\nmodel_init(state);\n" : "");
   replace(text, "CALL", fmt::format("model_{}({}inputs, outputs, scratch)", options.entry, stateful ? "state, " : ""));
   return text;
 }
@@ -135,8 +135,8 @@ std::vector<Tensor> run_object(const Lowered& lowered, Machine machine, const st
   }
   const bool stateful = read_file(folder / "model.h").find("STATE_BYTES") != std::string::npos;
   write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), object, stateful));
-  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror -O1 {1} {2} -o {3} -lm", compiler_of(machine), folder / "driver.c",
-                    folder / "model.o", folder / "driver"));
+  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror -O1 {1} {2} -o {3} -lm", compiler_of(machine),
+                    folder / "driver.c", folder / "model.o", folder / "driver"));
   shell(fmt::format("{}{} {} {} {}", machine == Machine::Arm64 ? "qemu-aarch64-static " : "", folder / "driver",
                     options.calls, options.threads > 1 ? 1 : 0, options.fresh_mode ? 0 : 1));
   std::vector<Tensor> made;
@@ -154,7 +154,8 @@ Symbols symbols_of(const Lowered& lowered, const compiler::ObjectOptions& option
   lowered.write_object(folder / "model.o", folder / "model.h", options);
   const auto names = [&](const char* which) {
     std::vector<std::string> found;
-    const std::string text = shell(fmt::format("nm --extern-only {} --format=just-symbols {}", which, folder / "model.o"));
+    const std::string text =
+        shell(fmt::format("nm --extern-only {} --format=just-symbols {}", which, folder / "model.o"));
     for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
       found.push_back(text.substr(at, end - at));
     return found;

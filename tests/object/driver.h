@@ -16,8 +16,8 @@ bool available(Machine machine);
 
 struct RunOptions {
   compiler::ObjectOptions object{};
-  int calls = 1;         ///< on the same inputs
-  int threads = 1;       ///< above 1: parts of loops run through the callback, in reverse order
+  int calls = 1;           ///< on the same inputs
+  int threads = 1;         ///< above 1: parts of loops run through the callback, in reverse order
   bool fresh_mode = true;  ///< false: the host flushes denormals and rounds up
 };
 

@@ -1,176 +1,24 @@
-// Clusters of elementwise calls: at first tile by tile, each call's prebuilt tile over a block that stays in L1; then
-// by machine code, one loop with all values in registers. Both have the bits of the calls one by one.
-#include <array>
+// Clusters of elementwise calls and of reductions of rows: at first tile by tile, each call's prebuilt tile over a
+// block that stays in L1; then by machine code, one loop with all values in registers (for rows, one between each two
+// reductions). Both have the bits of the calls one by one.
+#include <cstring>
 #include <optional>
 
+#include "hone/backend/cpu/fusion_program.h"
 #include "hone/backend/cpu/install.h"
-#include "hone/backend/cpu/isa.h"
-#include "hone/backend/cpu/map_code.h"
 #include "hone/backend/cpu/map_works.h"
 #include "hone/backend/cpu/scratch.h"
 #include "hone/backend/cpu/spread.h"
 #include "hone/base/parallel.h"
 #include "hone/base/settings.h"
-#include "hone/ir/graph.h"
-#include "hone/ir/region.h"
-#include "hone/ops/attrs.h"
-#include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
 
 namespace hone {
 namespace {
 
-constexpr int64_t kBlock = 1024;              // elements of a tile at most
-constexpr int64_t kScratchBytes = 48 * 1024;  // of all blocks that a thread holds
-constexpr int64_t kWork = 32768;              // calls times elements that are worth a thread
+using Program = FusionProgram;
 
-const ir::Graph& body_of(AttrRef attrs) { return ir::graph_of(attrs.as<FusionAttrs>().body[0]); }
-
-math::TileFn tile_of(const ir::Graph& body, const ir::Node& node) {
-  const auto type = [&](size_t i) { return static_cast<int>(body.type(body.operands(node)[i]).dtype); };
-  if (node.op == &ops::convert) return kernels().convert[type(0)][static_cast<int>(body.type(node.first_result).dtype)];
-  return node.op->elementwise >= 0 ? kernels().elementwise[node.op->elementwise][type(node.op == &ops::select ? 1 : 0)]
-                                   : nullptr;
-}
-
-const char* refuses(const KernelQuery& query) {
-  const ir::Graph& body = body_of(query.attrs);
-  if (query.outputs.empty()) return "no result";
-  for (const ir::Node& node : body.nodes()) {
-    if (!tile_of(body, node)) return "a call of the body has no tile";
-    if (!(body.type(node.first_result).shape == query.outputs[0].shape)) return "results differ in shape";
-  }
-  for (const ir::Input& input : body.inputs()) {
-    if (!(body.type(input.value).shape == query.outputs[0].shape)) return "an operand has another shape";
-  }
-  return nullptr;
-}
-
-// A place of a tile's elements: an operand, a result, or a block of scratch.
-struct Place {
-  enum Kind : uint8_t { Operand, Result, Scratch } kind;
-  int index;
-  size_t item;  // bytes of an element
-};
-
-struct Step {
-  math::TileFn tile;
-  std::array<int, 3> in;  // places
-  int operands;
-  int out;
-  double params[2];
-};
-
-struct Program {
-  std::vector<Place> places;  // by value of the body
-  std::vector<Step> steps;
-  std::vector<int> last_read;  // step, by operand
-  std::vector<int> written;    // step, by result
-  size_t scratch_blocks = 0;
-  int64_t block = kBlock;
-  int64_t grain = kWork;
-  bool wants_code = false;  // whatever settings.jit says
-  std::shared_ptr<MapCode> code;
-  std::vector<Place> arrays;  // what the code takes: operands, then results
-  uint64_t splats = 0;        // bit i: the code reads operand i as one element
-  int64_t row = 0;            // code in blocks of rows reads all operands where they lie; 0: some need copies
-  mutable std::atomic<bool> has_run{false};
-};
-
-// Gives scratch blocks to values that live between steps only. A block is free again after its last reader, which may
-// write over it where elements have one size.
-void place_values(const ir::Graph& body, Program& program) {
-  const ir::Users users(body);
-  std::vector<uint32_t> left(body.values());
-  for (ir::ValueId v = 0; v < body.values(); ++v) left[v] = static_cast<uint32_t>(users.of(v).size());
-  program.places.resize(body.values());
-  for (size_t i = 0; i < body.inputs().size(); ++i) {
-    const ir::ValueId v = body.inputs()[i].value;
-    program.places[v] = {Place::Operand, static_cast<int>(i), size_of(body.type(v).dtype)};
-  }
-  std::vector<int> free_blocks;
-  for (const ir::Node& node : body.nodes()) {
-    const ir::ValueId result = node.first_result;
-    Place place{Place::Scratch, 0, size_of(body.type(result).dtype)};
-    SmallVector<int, 3> free_later;
-    for (const ir::ValueId operand : body.operands(node)) {
-      const Place& read = program.places[operand];
-      if (--left[operand] != 0 || read.kind != Place::Scratch) continue;
-      if (read.item == place.item)
-        free_blocks.push_back(read.index);
-      else
-        free_later.push_back(read.index);
-    }
-    const auto output = std::ranges::find(body.outputs(), result);
-    if (output != body.outputs().end()) {
-      place.kind = Place::Result, place.index = static_cast<int>(output - body.outputs().begin());
-    } else if (free_blocks.empty()) {
-      place.index = static_cast<int>(program.scratch_blocks++);
-    } else {
-      place.index = free_blocks.back();
-      free_blocks.pop_back();
-    }
-    program.places[result] = place;
-    free_blocks.insert(free_blocks.end(), free_later.begin(), free_later.end());
-  }
-}
-
-// What code reads where it lies: an operand that is one element, or runs on, or stays the same, within each row of one
-// length.
-void find_rows(const KernelQuery& query, Program& program) {
-  uint64_t everywhere = 0, in_rows = 0;
-  int64_t row = 0;
-  bool alike = true;
-  for (size_t i = 0; i < query.inputs.size(); ++i) {
-    const Tensor& x = query.inputs[i];
-    if (x.layout().dense) continue;
-    const Spreader spreader(nullptr, x.shape(), x.layout().strides, size_of(x.dtype()));
-    const uint64_t bit = i < 64 ? uint64_t{1} << i : 0;
-    if (spreader.period() == 1 && bit != 0) {
-      everywhere |= bit;
-      continue;
-    }
-    if (spreader.stride() == 0) in_rows |= bit;
-    alike = alike && bit != 0 && (spreader.stride() == 0 || spreader.stride() == 1) &&
-            spreader.run() >= BlockCuts::kLongRun && (row == 0 || row == spreader.run());
-    row = spreader.run();
-  }
-  program.splats = alike ? everywhere | in_rows : everywhere;
-  if (alike) program.row = row > 0 ? row : query.outputs[0].shape.count();
-}
-
-std::shared_ptr<const void> prepare(const KernelQuery& query) {
-  const ir::Graph& body = body_of(query.attrs);
-  auto program = std::make_shared<Program>();
-  place_values(body, *program);
-  for (const ir::Node& node : body.nodes()) {
-    Step step{tile_of(body, node), {}, static_cast<int>(node.operands), static_cast<int>(node.first_result), {}};
-    for (uint32_t i = 0; i < node.operands; ++i) step.in[i] = static_cast<int>(body.operands(node)[i]);
-    if (node.attrs.type() == &attr_type<ParamAttrs>()) {
-      step.params[0] = node.attrs.as<ParamAttrs>().a;
-      step.params[1] = node.attrs.as<ParamAttrs>().b;
-    }
-    program->steps.push_back(step);
-  }
-  const ir::Users users(body);
-  for (const ir::Input& input : body.inputs()) {
-    const std::span<const uint32_t> readers = users.of(input.value);
-    program->last_read.push_back(readers.empty() ? -1 : static_cast<int>(std::ranges::max(readers)));
-  }
-  for (const ir::ValueId output : body.outputs()) program->written.push_back(static_cast<int>(body.producer(output)));
-  size_t strided = 0;
-  for (const Tensor& input : query.inputs) strided += input.layout().dense ? 0 : 1;
-  const auto blocks = static_cast<int64_t>(program->scratch_blocks + strided);
-  if (blocks > 0) program->block = std::clamp<int64_t>(kScratchBytes / (blocks * 8) / 64 * 64, 64, kBlock);
-  program->grain = std::max<int64_t>(kWork / static_cast<int64_t>(program->steps.size()), 1024);
-  for (const ir::Input& input : body.inputs()) program->arrays.push_back(program->places[input.value]);
-  for (const ir::ValueId output : body.outputs()) program->arrays.push_back(program->places[output]);
-  find_rows(query, *program);
-  program->code = MapCode::of(body, isa_level(), program->splats);
-  program->wants_code = query.machine_code;
-  if (query.machine_code) program->code->compile();
-  return program;
-}
+std::shared_ptr<const void> prepare(const KernelQuery& query) { return make_fusion_program(query); }
 
 // A result may lie where an operand does. An operand that is read after that result is written goes through scratch.
 bool overwritten(const KernelCall& call, const Program& program, size_t operand) {
@@ -182,7 +30,7 @@ bool overwritten(const KernelCall& call, const Program& program, size_t operand)
   return false;
 }
 
-// One thread's walk over [begin, end).
+// One thread's walk over rows; where nothing is reduced, a row is an element.
 class Walk {
  public:
   Walk(const KernelCall& call, const Program& program, const MapCode* code)
@@ -190,50 +38,106 @@ class Walk {
         program_(program),
         code_(code),
         spreaders_(static_cast<int64_t>(call.inputs.size())),
-        block_of_(call.inputs.size(), -1) {
+        block_of_(call.inputs.size(), -1),
+        blocks_(code ? std::array<size_t, 2>{} : program.scratch_blocks) {
     std::uninitialized_value_construct_n(spreaders_.data(), call.inputs.size());
-    size_t blocks = code ? 0 : program.scratch_blocks;
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       const bool dense = call.inputs[i].layout().dense;
       if (dense && (code || !overwritten(call, program, i))) continue;  // code reads all before it writes
       if (!dense) spreaders_[static_cast<int64_t>(i)].emplace(call.inputs[i], size_of(call.inputs[i].dtype()));
-      if (code && (program.row > 0 || codegen::splat(program.splats, i))) continue;  // read where it lies
-      block_of_[i] = static_cast<int>(blocks++);
+      if (code && read_in_place(i)) continue;
+      block_of_[i] = static_cast<int>(blocks_[program.arrays[i].per_row]++);
     }
-    scratch_.emplace(static_cast<int64_t>(blocks) * program.block);
+    per_row_bytes_ = (program.block / program.length * 8 + 63) / 64 * 64;
+    const int64_t blocks_end =
+        static_cast<int64_t>(blocks_[0]) * program.block * 8 + static_cast<int64_t>(blocks_[1]) * per_row_bytes_;
+    const size_t kept = code ? code->kept().size() : 0;
+    const int64_t kept_bytes = (program.length * 8 + codegen::kVectorBytes + 63) / 64 * 64;
+    scratch_.emplace(blocks_end + static_cast<int64_t>(kept) * kept_bytes);
     pointers_.resize(code ? program.arrays.size() : program.places.size());
+    for (size_t i = 0; i < kept; ++i)
+      pointers_.push_back(scratch_->data() + blocks_end + static_cast<int64_t>(i) * kept_bytes);
+    if (code && program.length > 1) find_strides();
   }
 
-  void run(int64_t begin, int64_t n) {
+  // By machine code that reduces: all at once, unless operands lie too irregularly.
+  void run_rows(int64_t begin, int64_t end) {
+    for (int64_t row = begin, rows = one_by_one_ ? 1 : end - begin; row < end; row += rows) {
+      for (size_t i = 0; i < program_.arrays.size(); ++i) pointers_[i] = address(program_.arrays[i], row, 1);
+      code_->run_rows(pointers_, strides_, rows, program_.length);
+    }
+  }
+
+  void run(int64_t row, int64_t rows) {
     if (code_) {
-      for (size_t i = 0; i < pointers_.size(); ++i) pointers_[i] = address(program_.arrays[i], begin, n);
-      return code_->run(pointers_, n);
+      for (size_t i = 0; i < program_.arrays.size(); ++i) pointers_[i] = address(program_.arrays[i], row, rows);
+      return code_->run(pointers_, rows);
     }
-    for (size_t v = 0; v < pointers_.size(); ++v) pointers_[v] = address(program_.places[v], begin, n);
-    for (const Step& step : program_.steps) {
-      math::TileArgs args{{}, pointers_[static_cast<size_t>(step.out)], {step.params[0], step.params[1]}};
-      for (int i = 0; i < step.operands; ++i)
-        args.in[i] = pointers_[static_cast<size_t>(step.in[static_cast<size_t>(i)])];
-      step.tile(args, 0, n);
-    }
+    for (size_t v = 0; v < pointers_.size(); ++v) pointers_[v] = address(program_.places[v], row, rows);
+    for (const FusionStep& step : program_.steps) run(step, rows);
   }
 
  private:
-  std::byte* block(int index) {
-    return static_cast<std::byte*>(static_cast<void*>(scratch_->data() + index * program_.block));
+  void find_strides() {
+    for (size_t i = 0; i < program_.arrays.size(); ++i) {
+      const Place& array = program_.arrays[i];
+      const int64_t n = elements(array, 1);
+      std::optional<int64_t> step = n * static_cast<int64_t>(array.item);
+      if (i < call_.inputs.size() && spreaders_[static_cast<int64_t>(i)])
+        step = block_of_[i] >= 0 ? std::nullopt : spreaders_[static_cast<int64_t>(i)]->step(n);
+      one_by_one_ = one_by_one_ || !step;
+      strides_.push_back(step.value_or(0));
+    }
   }
-  void* address(const Place& place, int64_t begin, int64_t n) {
+  bool read_in_place(size_t operand) const {
+    if (program_.length == 1) return program_.row > 0 || codegen::splat(program_.splats, operand);
+    return spreaders_[static_cast<int64_t>(operand)]->in_place(elements(program_.arrays[operand], 1));
+  }
+  void run(const FusionStep& step, int64_t rows) {
+    math::TileArgs args{{}, pointers_[static_cast<size_t>(step.out)], {step.params[0], step.params[1]}};
+    for (int i = 0; i < step.operands; ++i)
+      args.in[i] = pointers_[static_cast<size_t>(step.in[static_cast<size_t>(i)])];
+    const Place& out = program_.places[static_cast<size_t>(step.out)];
+    switch (step.kind) {
+      case FusionStep::Tile:
+        return step.tile(args, 0, elements(out, rows));
+      case FusionStep::Reduce:
+        for (int64_t r = 0; r < rows; ++r) reduce(step, args, out.item, r);
+        return;
+      case FusionStep::Repeat:
+        for (int64_t r = 0; r < rows; ++r) {
+          const auto item = static_cast<int64_t>(out.item), length = program_.length;
+          repeat(static_cast<std::byte*>(args.out) + r * length * item,
+                 static_cast<const std::byte*>(args.in[0]) + r * item, out.item, length);
+        }
+    }
+  }
+  void reduce(const FusionStep& step, const math::TileArgs& args, size_t item, int64_t r) const {
+    const auto bytes = static_cast<int64_t>(item);
+    std::byte* const to = static_cast<std::byte*>(args.out) + r * bytes;
+    const void* const from = static_cast<const std::byte*>(args.in[0]) + r * program_.length * bytes;
+    if (!step.tile) return step.row(from, program_.length, to);
+    double accumulator;
+    step.row(from, program_.length, &accumulator);
+    step.tile({{&accumulator}, to, {}}, 0, 1);
+  }
+
+  int64_t elements(const Place& place, int64_t rows) const { return place.per_row ? rows : rows * program_.length; }
+  std::byte* block(bool per_row, int index) const {
+    return scratch_->data() + (per_row ? static_cast<int64_t>(blocks_[0]) * program_.block * 8 + index * per_row_bytes_
+                                       : index * program_.block * 8);
+  }
+  void* address(const Place& place, int64_t row, int64_t rows) {
     const auto index = static_cast<size_t>(place.index);
-    if (place.kind == Place::Scratch) return block(place.index);
+    if (place.kind == Place::Scratch) return block(place.per_row, place.index);
+    const int64_t begin = elements(place, row), n = elements(place, rows);
     const size_t offset = static_cast<size_t>(begin) * place.item;
     if (place.kind == Place::Result) return call_.outputs[index].mutable_bytes() + offset;
-    if (std::optional<Spreader>& spreader = spreaders_[place.index]) {
-      return const_cast<std::byte*>(block_of_[index] < 0 ? spreader->address(begin)
-                                                         : spreader->block(block(block_of_[index]), begin, n));
-    }
+    std::byte* const own = block_of_[index] < 0 ? nullptr : block(place.per_row, block_of_[index]);
+    if (std::optional<Spreader>& spreader = spreaders_[place.index])
+      return const_cast<std::byte*>(own ? spreader->block(own, begin, n) : spreader->address(begin));
     std::byte* const elements = call_.inputs[index].mutable_bytes() + offset;
-    if (block_of_[index] < 0) return elements;
-    return std::memcpy(block(block_of_[index]), elements, static_cast<size_t>(n) * place.item);
+    return own ? std::memcpy(own, elements, static_cast<size_t>(n) * place.item) : elements;
   }
 
   const KernelCall& call_;
@@ -242,8 +146,12 @@ class Walk {
   static_assert(std::is_trivially_destructible_v<Spreader>);
   Scratch<std::optional<Spreader>> spreaders_;
   SmallVector<int, 32> block_of_;  // scratch of an operand that is copied; -1: none
+  std::array<size_t, 2> blocks_;   // of whole rows, of an element a row
+  int64_t per_row_bytes_ = 0;
   SmallVector<void*, 96> pointers_;
-  std::optional<Scratch<uint64_t>> scratch_;
+  SmallVector<int64_t, 32> strides_;  // of arrays, from row to row
+  bool one_by_one_ = false;
+  std::optional<Scratch<std::byte>> scratch_;
 };
 
 // The cluster's code, if it is there; a second run asks for it.
@@ -263,23 +171,30 @@ const MapCode* code_of(const Program& program) {
 void run(const KernelCall& call) {
   const auto& program = *static_cast<const Program*>(call.prepared);
   const MapCode* const code = code_of(program);
-  const int64_t count = call.outputs[0].size();
-  const BlockCuts cuts = code && program.row > 0 ? BlockCuts(program.row) : BlockCuts(call.inputs, program.block);
-  parallel_for(count, program.grain, [&](int64_t begin, int64_t end) {
-    Walk walk(call, program, code);
-    for (int64_t at = begin; at < end;) {
-      const int64_t stop = std::min(end, cuts.next(at));
-      walk.run(at, stop - at);
-      at = stop;
-    }
-  });
+  const int64_t length = program.length;
+  const BlockCuts cuts = length > 1                ? BlockCuts(program.block / length)
+                         : code && program.row > 0 ? BlockCuts(program.row)
+                                                   : BlockCuts(call.inputs, program.block);
+  const int64_t align = length > 16 ? 1 : 64;
+  parallel_for(
+      program.rows, std::max<int64_t>(1, program.grain / length),
+      [&](int64_t begin, int64_t end) {
+        Walk walk(call, program, code);
+        if (code && length > 1) return walk.run_rows(begin, end);
+        for (int64_t at = begin; at < end;) {
+          const int64_t stop = std::min(end, cuts.next(at));
+          walk.run(at, stop - at);
+          at = stop;
+        }
+      },
+      align);
 }
 
 }  // namespace
 
 void install_cpu_fusion() {
   add_kernels(ops::fusion, {{.name = "cpu.fusion",
-                             .refuses = refuses,
+                             .refuses = refuses_fusion,
                              .run = run,
                              .prepare = prepare,
                              .works = map_works,

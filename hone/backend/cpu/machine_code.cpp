@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <shared_mutex>
 #include <thread>
@@ -96,8 +97,10 @@ void dump(uint64_t hash, const std::string& level, const char* ending, const std
 
 std::atomic<int64_t> made_count{0};
 
-// What code calls from outside: tiles, and fma of processors without it.
+// What code calls from outside: tiles, memcpy, and fma of processors without it.
 const void* function_by_name(std::string_view name) {
+  if (name == "memcpy")
+    return reinterpret_cast<const void*>(static_cast<void* (*)(void*, const void*, size_t)>(&std::memcpy));
   if (name == "fmaf") return reinterpret_cast<const void*>(static_cast<float (*)(float, float, float)>(&std::fmaf));
   if (name == "fma") return reinterpret_cast<const void*>(static_cast<double (*)(double, double, double)>(&std::fma));
   codegen::MapStep step;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-
 namespace hone {
 namespace {
 
@@ -28,14 +27,15 @@ MapCodeCounts map_code_counts() { return {machine_code_count(), run_count}; }
 
 MapCode::MapCode(const ir::Graph& body, IsaLevel level, uint64_t splats)
     : MachineCode("a fused call, which runs tile by tile"), cluster_(body), isa_(level) {
-  cluster_.splats = splats;
+  cluster_.splats |= splats;
   lanes_ = codegen::lanes_of(cluster_.program(static_cast<codegen::Level>(level)));
-  const int32_t counts[] = {static_cast<int32_t>(level), cluster_.operands(), static_cast<int32_t>(cluster_.steps.size())};
+  const int32_t counts[] = {static_cast<int32_t>(level), cluster_.operands(),
+                            static_cast<int32_t>(cluster_.steps.size())};
   level_ = name(level);
   title_ = title_of(body, level);
   key_ = "map";
   append_key<int32_t>(key_, counts);
-  append_key<uint64_t>(key_, {&splats, 1});
+  append_key<uint64_t>(key_, {&cluster_.splats, 1});
   append_key<int32_t>(key_, cluster_.types);
   append_key<codegen::MapStep>(key_, cluster_.steps);
   append_key<int32_t>(key_, cluster_.results);
@@ -52,8 +52,13 @@ bool MapCode::make(const codegen::Generator& generator, const codegen::TextSink&
 void MapCode::run(std::span<void* const> pointers, int64_t n) const {
   const auto code = reinterpret_cast<codegen::MapFn>(function());
   const int64_t whole = n - n % lanes_;
-  if (whole > 0) code(pointers.data(), whole);
+  if (whole > 0) code(pointers.data(), nullptr, 1, whole);
   if (whole < n) run_rest(pointers, whole, n - whole);
+}
+
+void MapCode::run_rows(std::span<void* const> pointers, std::span<const int64_t> strides, int64_t rows,
+                       int64_t n) const {
+  reinterpret_cast<codegen::MapFn>(function())(pointers.data(), strides.data(), rows, n);
 }
 
 // The last elements, repeated to fill a vector: other lanes do what these do, and no more.
@@ -75,7 +80,7 @@ void MapCode::run_rest(std::span<void* const> pointers, int64_t begin, int64_t n
     for (int64_t filled = n * item; filled < bytes; filled *= 2)
       std::memcpy(pad + filled, pad, static_cast<size_t>(std::min(filled, bytes - filled)));
   }
-  reinterpret_cast<codegen::MapFn>(function())(moved.data(), lanes_);
+  reinterpret_cast<codegen::MapFn>(function())(moved.data(), nullptr, 1, lanes_);
   for (size_t i = operands; i < pointers.size(); ++i) {
     const auto item = static_cast<int64_t>(cluster_.items[i]);
     std::memcpy(static_cast<std::byte*>(pointers[i]) + begin * item, pads[i].bytes, static_cast<size_t>(n * item));

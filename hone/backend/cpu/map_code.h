@@ -14,13 +14,18 @@ namespace hone {
 /// The code of one cluster at one level, or a wish for it. Thread-safe.
 class MapCode final : public MachineCode {
  public:
-  /// The one of a cluster of elementwise calls and conversions that have tiles. Bit i of `splats`: operand i is one
-  /// element.
+  /// The one of a cluster (compiler::RowSpace) whose calls have kernels. Bit i of `splats`: operand i is one element;
+  /// where rows are reduced, one for each row.
   static std::shared_ptr<MapCode> of(const ir::Graph& body, IsaLevel level = isa_level(), uint64_t splats = 0);
 
   /// Elements [0, n) of contiguous arrays: the operands, then the results. A result may lie where an operand of its
   /// type does that is no splat.
   void run(std::span<void* const> pointers, int64_t n) const;
+  /// Where rows are reduced: rows of n elements, as codegen::MapFn has them. Behind the results stand rows of scratch
+  /// for kept().
+  void run_rows(std::span<void* const> pointers, std::span<const int64_t> strides, int64_t rows, int64_t n) const;
+  /// Bytes of an element of each value that is kept from one loop over a row to the next.
+  std::span<const uint8_t> kept() const { return cluster_.kept; }
   /// Notes a run of the cluster for map_code_counts().
   static void count_run();
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <thread>
 
 #include "hone/backend/cpu/element_test_tools.h"
@@ -249,6 +250,65 @@ TEST(MapCode, SplatsAreReadAsOneElement) {
             ASSERT_EQ(first_difference(type, expected[body.outputs()[i]], results[i]), -1)
                 << name(dtype) << " splats " << splats << " at " << name(level) << ", " << n << " elements";
           }
+        }
+      }
+    }
+  }
+}
+
+// Rows: their largest element or w, exp of the distance, its sum, the quotient; the logarithm of the sum by row.
+ir::Graph row_body(DType dtype, int64_t rows, int64_t n) {
+  ir::Builder builder(std::make_shared<ir::Context>());
+  const auto call = [&](const Op& op, AttrRef attrs, std::initializer_list<ir::ValueId> in) {
+    return builder.add_one(op, attrs, {in.begin(), in.size()}, 0);
+  };
+  const Attrs last{AxesAttrs{{1}}}, spread{BroadcastAttrs{{rows, n}, {0}}};
+  const ir::ValueId x = builder.add_input({dtype, {rows, n}}, {}), y = builder.add_input({dtype, {rows, n}}, {}),
+                    w = builder.add_input({dtype, {rows}}, {});
+  const ir::ValueId high = call(ops::maximum, {}, {call(ops::reduce_max, last, {x}), w});
+  const ir::ValueId e =
+      call(ops::exponential, {}, {call(ops::subtract, {}, {x, call(ops::broadcast_in_dim, spread, {high})})});
+  const ir::ValueId sum = call(ops::reduce_sum, last, {e}),
+                    least = call(ops::reduce_min, last, {call(ops::add, {}, {e, y})});
+  const ir::ValueId quotient = call(ops::divide, {}, {e, call(ops::broadcast_in_dim, spread, {sum})});
+  return builder.finish({quotient, call(ops::multiply, {}, {call(ops::log, {}, {sum}), least})});
+}
+
+TEST(MapCode, RowsHaveTheBitsOfTheirCallsAtEveryLevel) {
+  if (!codegen::built()) GTEST_SKIP() << "built without HONE_JIT";
+  ensure_defaults();
+  constexpr int64_t kRows = 3;
+  for (const DType dtype : {f32, f64, f16, bf16}) {
+    const int type = static_cast<int>(dtype);
+    const auto item = static_cast<int64_t>(kSizes[type]);
+    for (const IsaLevel level : kIsaLevels) {
+      if (!kernels_at(level)) continue;
+      const std::shared_ptr<MapCode> code = MapCode::of(row_body(dtype, kRows, 8), level);
+      ASSERT_TRUE(code->compile());
+      ASSERT_EQ(code->kept().size(), 1U) << "the exponential alone is worth keeping";
+      for (const int64_t n : {2, 7, 31, 63, 64, 65, 255, 257, 1000, 4096, 4097, 12301, 16384}) {
+        const ir::Graph body = row_body(dtype, kRows, n);
+        std::vector<Bytes> arrays = {operand(type, kRows * n, 1), operand(type, kRows * n, 2), operand(type, kRows, 3)};
+        std::vector<Tensor> inputs;
+        for (size_t i = 0; i < arrays.size(); ++i) {
+          inputs.push_back(Tensor::empty(body.type(body.inputs()[i].value)));
+          std::memcpy(inputs[i].mutable_bytes(), arrays[i].data(), arrays[i].size());
+        }
+        const std::vector<Tensor> expected = ir::interpret(body, inputs);
+        arrays.emplace_back(kRows * n * item + 1, std::byte{0x55});
+        arrays.emplace_back(kRows * item + 1, std::byte{0x55});
+        arrays.emplace_back(n * item + codegen::kVectorBytes);
+        std::vector<void*> pointers;
+        for (Bytes& array : arrays) pointers.push_back(array.data());
+        const int64_t strides[] = {n * item, n * item, item, n * item, item};
+        code->run_rows(pointers, strides, kRows, n);
+        for (size_t i = 0; i < 2; ++i) {
+          Bytes& got = arrays[3 + i];
+          ASSERT_EQ(got.back(), std::byte{0x55}) << "writes behind result " << i;
+          got.pop_back();
+          const auto* const raw = static_cast<const std::byte*>(expected[i].raw());
+          ASSERT_EQ(first_difference(type, Bytes(raw, raw + got.size()), got), -1)
+              << name(dtype) << " at " << name(level) << ", result " << i << ", rows of " << n;
         }
       }
     }

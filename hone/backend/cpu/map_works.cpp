@@ -1,6 +1,7 @@
 #include "hone/backend/cpu/map_works.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "hone/math/map_rows.h"
 #include "hone/ops/box.h"
@@ -42,6 +43,15 @@ Axes merged(const Shape& shape, const std::vector<Ints>& strides) {
   return axes;
 }
 
+// Elements from one row of n to the next, if rows lie in one piece and evenly.
+std::optional<int64_t> row_step(const Shape& shape, const Ints& strides, int64_t n) {
+  const Axes axes = merged(shape, {strides});
+  const int64_t inner = axes.size.back(), step = axes.steps.back()[0];
+  if (axes.size.size() == 1 && (step == 1 || n == 1)) return step * n;
+  if (axes.size.size() == 2 && inner == n && step == 1) return axes.steps[0][0];
+  return {};
+}
+
 }  // namespace
 
 Works map_works(const KernelQuery& query) {
@@ -52,20 +62,42 @@ Works map_works(const KernelQuery& query) {
   const size_t operands = query.inputs.size();
   std::vector<Ints> strides;
   for (const Tensor& input : query.inputs) strides.push_back(strides_of(input));
-  strides.resize(operands + query.outputs.size(), dense_strides(shape));
+  for (const TensorType& output : query.outputs) strides.push_back(dense_strides(output.shape));
   SmallVector<WorkMemory, 4> memory;
   for (size_t i = 0; i < operands; ++i) memory.push_back({WorkMemory::Input, static_cast<int32_t>(i)});
   for (size_t i = 0; i < query.outputs.size(); ++i) memory.push_back({WorkMemory::Output, static_cast<int32_t>(i)});
 
-  // A dense copy of what code cannot read in rows.
+  // A dense copy of what code cannot read where it lies.
   const auto pack = [&](size_t i) {
     const auto item = static_cast<size_t>(size_of(query.inputs[i].dtype()));
+    const Shape& own = query.inputs[i].shape();
     const WorkMemory packed{WorkMemory::Temporary, static_cast<int32_t>(works.temporaries.size())};
-    works.works.push_back(box_work({shape.numbers(), dense_strides(shape), strides[i]}, item, memory[i], packed));
-    works.temporaries.push_back(shape.count() * static_cast<int64_t>(item));
+    works.works.push_back(box_work({own.numbers(), dense_strides(own), strides[i]}, item, memory[i], packed));
+    works.temporaries.push_back(own.count() * static_cast<int64_t>(item));
     memory[i] = packed;
-    strides[i] = dense_strides(shape);
+    strides[i] = dense_strides(own);
   };
+  if (cluster->length > 1) {
+    math::ReducedRows rows;
+    rows.length = cluster->length;
+    rows.arrays = static_cast<int32_t>(memory.size()), rows.kept = static_cast<int32_t>(cluster->kept.size());
+    for (size_t i = 0; i < memory.size(); ++i) {
+      const bool operand = i < operands;
+      const Shape& own = operand ? query.inputs[i].shape() : query.outputs[i - operands].shape;
+      const int64_t n = own.count() / cluster->rows;  // elements of a row
+      const std::optional<int64_t> step = operand ? row_step(own, strides[i], n) : n;
+      if (!step) pack(i);
+      rows.step[i] = step.value_or(n) * cluster->items[i];
+    }
+    Work work = Work::of(math::WorkId::MapReduced, rows);
+    work.memory = std::move(memory);
+    work.count = cluster->rows;
+    work.grain = std::max<int64_t>(kGrain / static_cast<int64_t>(cluster->steps.size()) / cluster->length, 1);
+    work.scratch = std::ssize(cluster->kept) * math::kept_bytes(cluster->length);
+    work.cluster = std::move(cluster);
+    works.works.push_back(std::move(work));
+    return works;
+  }
   for (size_t i = 0; i < operands; ++i) {
     const int64_t step = merged(shape, {strides[i]}).steps.back()[0];
     if (step != 0 && step != 1) pack(i);

@@ -5,6 +5,7 @@
 #include "hone/backend/cpu/box.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/movement.h"
+#include "hone/base/function_ref.h"
 #include "hone/compiler/works.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
@@ -28,7 +29,7 @@ struct Move {
   int64_t to, from;
   Box box;
 };
-using Moves = SmallVector<Move, 4>;
+using MoveSink = FunctionRef<void(const Move&)>;  // one after another
 struct MoveQuery {
   AttrRef attrs;
   std::span<const Tensor> inputs;
@@ -36,43 +37,41 @@ struct MoveQuery {
   int64_t item;
 };
 
-Moves transpose(const MoveQuery& q) {
+void transpose(const MoveQuery& q, MoveSink move) {
   const Ints from = strides_of(q.inputs[0]);
   Box box{q.out.numbers(), dense_strides(q.out), {}};
   for (int64_t axis : q.attrs.as<TransposeAttrs>().permutation) box.from.push_back(from[axis]);
-  return {{0, 0, 0, box}};
+  move({0, 0, 0, box});
 }
 
-Moves slice(const MoveQuery& q) {
+void slice(const MoveQuery& q, MoveSink move) {
   const auto& attrs = q.attrs.as<SliceAttrs>();
   const Ints from = strides_of(q.inputs[0]);
   Box box{q.out.numbers(), dense_strides(q.out), from};
   for (size_t i = 0; i < from.size(); ++i) box.from[i] *= attrs.strides[i];
-  return {{0, 0, dot(attrs.start.numbers(), from) * q.item, box}};
+  move({0, 0, dot(attrs.start.numbers(), from) * q.item, box});
 }
 
-Moves reverse(const MoveQuery& q) {
-  if (q.out.count() == 0) return {};
+void reverse(const MoveQuery& q, MoveSink move) {
+  if (q.out.count() == 0) return;
   Box box{q.out.numbers(), dense_strides(q.out), strides_of(q.inputs[0])};
   int64_t offset = 0;
   for (int64_t axis : q.attrs.as<AxesAttrs>().axes) {
     offset += (box.size[axis] - 1) * box.from[axis];
     box.from[axis] = -box.from[axis];
   }
-  return {{0, 0, offset * q.item, box}};
+  move({0, 0, offset * q.item, box});
 }
 
-Moves concatenate(const MoveQuery& q) {
+void concatenate(const MoveQuery& q, MoveSink move) {
   const int64_t axis = q.attrs.as<AxisAttrs>().axis;
   const Ints to = dense_strides(q.out);
-  Moves moves;
   int64_t at = 0;
   for (size_t i = 0; i < q.inputs.size(); ++i) {
     const Tensor& part = q.inputs[i];
-    moves.push_back({static_cast<int>(i), at, 0, {part.shape().numbers(), to, strides_of(part)}});
+    move({static_cast<int>(i), at, 0, {part.shape().numbers(), to, strides_of(part)}});
     at += part.shape()[axis].number() * to[axis] * q.item;
   }
-  return moves;
 }
 
 // Along one axis: elements [first, last) of x lie within the result, the first of them at `place`.
@@ -85,7 +84,7 @@ Inside inside(int64_t n, int64_t extent, int64_t low, int64_t step) {
   return {first, std::max(first, last), low + first * step};
 }
 
-Moves pad(const MoveQuery& q) {
+void pad(const MoveQuery& q, MoveSink move) {
   const auto& attrs = q.attrs.as<PadAttrs>();
   const Ints from = strides_of(q.inputs[0]), to = dense_strides(q.out), n = q.inputs[0].shape().numbers();
   Box core{{}, to, from};
@@ -102,9 +101,8 @@ Moves pad(const MoveQuery& q) {
     from_offset += range.first * from[i];
     apart = apart || (step > 1 && core.size[i] > 1);
   }
-  Moves moves;
   const auto fill = [&](int64_t corner, const Ints& size) {
-    if (!size.contains(0)) moves.push_back({1, corner * q.item, 0, {size, to, Ints(size.size(), 0)}});
+    if (!size.contains(0)) move({1, corner * q.item, 0, {size, to, Ints(size.size(), 0)}});
   };
   if (apart || core.size.contains(0)) {
     fill(0, q.out.numbers());
@@ -121,32 +119,31 @@ Moves pad(const MoveQuery& q) {
       corner += low * to[i];
     }
   }
-  if (!core.size.contains(0)) moves.push_back({0, to_offset * q.item, from_offset * q.item, core});
-  return moves;
+  if (!core.size.contains(0)) move({0, to_offset * q.item, from_offset * q.item, core});
 }
 
-template <Moves (*kMoves)(const MoveQuery&)>
+template <void (*kMoves)(const MoveQuery&, MoveSink)>
 void run_moves(const KernelCall& call) {
   const int64_t item = item_of(call);
-  for (const Move& move : kMoves({call.attrs, call.inputs, call.out_shape(), item})) {
+  kMoves({call.attrs, call.inputs, call.out_shape(), item}, [&](const Move& move) {
     copy_box(call.out<std::byte>() + move.to, call.in<std::byte>(move.operand) + move.from, move.box,
              static_cast<size_t>(item));
-  }
+  });
 }
 
-template <Moves (*kMoves)(const MoveQuery&)>
+template <void (*kMoves)(const MoveQuery&, MoveSink)>
 Works works_of_moves(const KernelQuery& query) {
   Works works;
   const TensorType& out = query.outputs[0];
   const auto item = static_cast<int64_t>(size_of(out.dtype));
-  for (const Move& move : kMoves({query.attrs, query.inputs, out.shape, item})) {
+  kMoves({query.attrs, query.inputs, out.shape, item}, [&](const Move& move) {
     works.works.push_back(box_work(move.box, static_cast<size_t>(item), {WorkMemory::Input, move.operand, move.from},
                                    {WorkMemory::Output, 0, move.to}));
-  }
+  });
   return works;
 }
 
-template <Moves (*kMoves)(const MoveQuery&)>
+template <void (*kMoves)(const MoveQuery&, MoveSink)>
 Kernel move_kernel(const char* name) {
   return {.name = name, .run = run_moves<kMoves>, .works = works_of_moves<kMoves>, .reads_strides = true};
 }

@@ -28,12 +28,6 @@ using math::kReduceRows;
 
 constexpr int64_t kGrain = 32768;  // elements that are worth a thread
 
-int kind_of(const Op& op) {
-  const Op* const kinds[] = {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max,
-                             &ops::reduce_min, &ops::reduce_and,  &ops::reduce_or};
-  return static_cast<int>(std::find(std::begin(kinds), std::end(kinds), &op) - std::begin(kinds));
-}
-
 int64_t pieces(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
 /// One pass over elements of a type, results in its accumulator's type.
@@ -142,7 +136,7 @@ void run_step(int kind, DType dtype, const ReduceStep& step, const void* x, void
 }
 
 void run_reduce(const KernelCall& call) {
-  const int kind = kind_of(call.op);
+  const int kind = reduce_kind(call.op);
   const DType dtype = call.dtype(), accumulator = compute_type(dtype);
   const int64_t item = static_cast<int64_t>(size_of(accumulator));
   const ReduceSteps steps = reduce_steps(call.in_shape(0), call.attrs.as<AxesAttrs>().axes);
@@ -178,7 +172,7 @@ bool has_reduce_work(int kind, DType dtype) {
 }
 
 Works reduce_works(const KernelQuery& query) {
-  const int kind = kind_of(query.op);
+  const int kind = reduce_kind(query.op);
   const DType dtype = query.inputs[0].dtype(), accumulator = compute_type(dtype);
   const ReduceSteps steps = reduce_steps(query.inputs[0].shape(), query.attrs.as<AxesAttrs>().axes);
   if (!has_reduce_work(kind, dtype) || query.inputs[0].shape().count() == 0)

@@ -4,16 +4,11 @@
 #include <cstring>
 
 namespace hone {
-namespace {
-
-// n copies of one item.
 void repeat(std::byte* to, const std::byte* from, size_t item, int64_t n) {
   const size_t total = static_cast<size_t>(n) * item;
   std::memcpy(to, from, item);
   for (size_t done = item; done < total; done *= 2) std::memcpy(to + done, to, std::min(done, total - done));
 }
-
-}  // namespace
 
 // Axes of extent 1 vanish; neighbours that one stride walks become one.
 void Spreader::collapse(const Shape& shape, const Ints& strides) {
@@ -43,6 +38,13 @@ const std::byte* Spreader::address(int64_t element) const {
     element /= axis.extent;
   }
   return base_ + offset * static_cast<int64_t>(item_);
+}
+
+std::optional<int64_t> Spreader::step(int64_t n) const {
+  const auto item = static_cast<int64_t>(item_);
+  if (outer_.empty()) return inner_.extent == n ? 0 : n * inner_.stride * item;
+  if (inner_.extent != n || outer_.size() > 1) return {};
+  return outer_[0].stride * item;
 }
 
 const std::byte* Spreader::block(std::byte* scratch, int64_t begin, int64_t n) {

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "hone/tensor/tensor.h"
 
 namespace hone {
+
+/// n >= 1 copies of one item of `item` bytes.
+void repeat(std::byte* to, const std::byte* from, size_t item, int64_t n);
 
 /// Gives blocks of consecutive elements as one piece of memory: where they lie in one piece, that very memory; else a
 /// copy in the caller's scratch, which is left alone when it holds the block already. One per thread and operand; reads
@@ -27,6 +31,10 @@ class Spreader {
   /// From one element of a run to the next; 0: they are the same.
   int64_t stride() const { return inner_.stride; }
   const std::byte* address(int64_t element) const;
+  /// Whether blocks of n elements, from the first on, lie in one piece each or are one element repeated.
+  bool in_place(int64_t n) const { return inner_.extent % n == 0 && (inner_.stride == 0 || inner_.stride == 1); }
+  /// Bytes from one of such blocks to the next, if they are the same between all.
+  std::optional<int64_t> step(int64_t n) const;
 
   /// Elements [begin, begin + n); `scratch` has room for n and belongs to this operand alone.
   const std::byte* block(std::byte* scratch, int64_t begin, int64_t n);

@@ -29,7 +29,8 @@ constexpr std::array<llvm::Intrinsic::ID, 8> kFunction = {
 
 }  // namespace
 
-Builder::Builder(llvm::IRBuilderBase& ir, int lanes, bool has_fma) : ir_(ir), lanes_(lanes), has_fma_(has_fma) {
+Builder::Builder(llvm::IRBuilderBase& ir, int lanes, bool has_fma, bool masks)
+    : ir_(ir), lanes_(lanes), all_lanes_(lanes), has_fma_(has_fma), masks_(masks) {
   current_builder = this;
 }
 Builder::~Builder() { current_builder = nullptr; }
@@ -111,7 +112,7 @@ Node Builder::slot(int index) {
   if (slot) return slot;
   llvm::BasicBlock& entry = ir_.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> start(&entry, entry.begin());
-  const uint64_t words = std::max<uint64_t>(static_cast<uint64_t>(lanes_), sizeof(math::TileArgs) / 8);
+  const uint64_t words = std::max<uint64_t>(static_cast<uint64_t>(all_lanes_), sizeof(math::TileArgs) / 8);
   llvm::AllocaInst* const memory = start.CreateAlloca(llvm::ArrayType::get(start.getInt64Ty(), words));
   memory->setAlignment(llvm::Align(64));
   return slot = memory;
@@ -181,4 +182,36 @@ Node Builder::load_splat(Kind kind, Node pointer) {
 }
 void Builder::store(Node x, Node pointer) { ir_.CreateAlignedStore(x, pointer, llvm::Align(1)); }
 
+Node Builder::mask_of_first(Node count) {
+  llvm::SmallVector<uint32_t, 64> numbers;
+  for (int i = 0; i < lanes_; ++i) numbers.push_back(static_cast<uint32_t>(i));
+  const Node all = ir_.CreateVectorSplat(static_cast<unsigned>(lanes_), ir_.CreateTrunc(count, ir_.getInt32Ty()));
+  return ir_.CreateICmpULT(llvm::ConstantDataVector::get(ir_.getContext(), numbers), all);
+}
+Node Builder::first_of(Node count, Node x, Node otherwise) {
+  return ir_.CreateSelect(mask_of_first(count), x, otherwise);
+}
+void Builder::copy(Node to, Node from, Kind kind, Node count) {
+  const uint64_t item = lane_type(kind)->getPrimitiveSizeInBits().getFixedValue() / 8;
+  ir_.CreateMemCpy(to, llvm::Align(1), from, llvm::Align(1), ir_.CreateMul(count, ir_.getInt64(item)));
+}
+Node Builder::load_first(Kind kind, Node pointer, Node count) {
+  const bool real = kind == Kind::F32 || kind == Kind::F64;
+  llvm::Type* const vector = type(kind);
+  llvm::Constant* const ones = real ? llvm::ConstantFP::get(vector, 1) : llvm::ConstantInt::get(vector, 1);
+  if (masks_) return ir_.CreateMaskedLoad(vector, pointer, llvm::Align(1), mask_of_first(count), ones);
+  ir_.CreateStore(ones, slot(0));
+  copy(slot(0), pointer, kind, count);
+  return ir_.CreateLoad(vector, slot(0));
+}
+void Builder::store_first(Kind kind, Node x, Node pointer, Node count) {
+  if (masks_) return void(ir_.CreateMaskedStore(x, pointer, llvm::Align(1), mask_of_first(count)));
+  ir_.CreateStore(x, slot(0));
+  copy(pointer, slot(0), kind, count);
+}
+Node Builder::part(Node x, int first, int n) {
+  llvm::SmallVector<int, 64> lanes;
+  for (int i = first; i < first + n; ++i) lanes.push_back(i);
+  return ir_.CreateShuffleVector(x, lanes);
+}
 }  // namespace hone::jit

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "hone/base/function_ref.h"
 
@@ -67,14 +68,27 @@ enum class Cast : uint8_t {
 /// One is current in a thread at a time: functors know of no builder.
 class Builder {
  public:
-  /// Instructions go where `ir` stands; allocations to the start of its function's entry block.
-  Builder(llvm::IRBuilderBase& ir, int lanes, bool has_fma);
+  /// Instructions go where `ir` stands; allocations to the start of its function's entry block. `masks`: memory can be
+  /// read and written by some lanes only.
+  Builder(llvm::IRBuilderBase& ir, int lanes, bool has_fma, bool masks);
   ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
   static Builder& current();
 
   int lanes() const { return lanes_; }
+  /// What is made while it lives has one lane.
+  class OneLane {
+   public:
+    explicit OneLane(Builder& builder) : builder_(builder), lanes_(std::exchange(builder.lanes_, 1)) {}
+    ~OneLane() { builder_.lanes_ = lanes_; }
+    OneLane(const OneLane&) = delete;
+    OneLane& operator=(const OneLane&) = delete;
+
+   private:
+    Builder& builder_;
+    int lanes_;
+  };
   /// Without it, no instruction computes fma: its tile does.
   bool has_fma() const { return has_fma_; }
 
@@ -102,17 +116,27 @@ class Builder {
   Node load(Kind kind, Node pointer);
   Node load_splat(Kind kind, Node pointer);  ///< of one element
   void store(Node x, Node pointer);
+  /// The first `count` lanes (an i64, at least 1); the others are 1, or are left alone.
+  Node load_first(Kind kind, Node pointer, Node count);
+  void store_first(Kind kind, Node x, Node pointer, Node count);
+  /// x in the first `count` lanes.
+  Node first_of(Node count, Node x, Node otherwise);
+  /// Lanes [first, first + n) of any vector.
+  Node part(Node x, int first, int n);
   llvm::Type* lane_type(Kind kind);
 
  private:
   llvm::Type* type(Kind kind);
   Node slot(int index);
   Node call_tile(const std::string& tile, const double* params, std::span<const Node> operands, llvm::Type* result);
+  Node mask_of_first(Node count);
+  void copy(Node to, Node from, Kind kind, Node count);
 
   static constexpr int kSlots = 5;
   llvm::IRBuilderBase& ir_;
   int lanes_;
-  bool has_fma_;
+  const int all_lanes_;
+  bool has_fma_, masks_;
   Node slots_[kSlots] = {};
   Node left_ = nullptr;  // lanes of the current step
   bool all_left_ = false;

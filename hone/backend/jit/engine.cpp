@@ -39,9 +39,8 @@ std::unique_ptr<llvm::TargetMachine> target_machine(codegen::Level level, llvm::
   if (!target) return nullptr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(kTriple, kCpu[static_cast<int>(level)], "", options, llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, effort));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      kTriple, kCpu[static_cast<int>(level)], "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, effort));
 }
 
 bool generate(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeGenFileType type,

@@ -105,7 +105,7 @@ class Emitter {
   }
 
   Node emit(const LoopStep& step, const LoopValue& result) {
-    Builder builder(ir_, result.count, p_.level >= codegen::Level::v3);
+    Builder builder(ir_, result.count, p_.level != codegen::Level::v2, false);
     Node in[3] = {};
     for (int k = 0; k < step.call.operands; ++k) in[k] = value(step.call.in[k]);
     switch (step.call.row) {
@@ -122,7 +122,7 @@ class Emitter {
 
   // Without such an instruction LLVM calls libm's for each lane.
   Node fma(const LoopStep& step, const Node* in, int count) {
-    const Builder builder(ir_, count, true);
+    const Builder builder(ir_, count, true, false);
     return kFmas[size_t(step.call.type)](in);
   }
 
@@ -153,11 +153,11 @@ class Emitter {
   }
 
   Node load(int v, Node pointer) {
-    return Builder(ir_, p_.values[v].count, true).load(kind_of(p_.values[v].type), pointer);
+    return Builder(ir_, p_.values[v].count, true, false).load(kind_of(p_.values[v].type), pointer);
   }
   // Rows lie without gaps.
   Node row_of(int v, Node base) {
-    const auto lane = Builder(ir_, 1, true).lane_type(kind_of(p_.values[v].type));
+    const auto lane = Builder(ir_, 1, true, false).lane_type(kind_of(p_.values[v].type));
     const Node element = ir_.CreateMul(row_, ir_.getInt64(uint64_t(p_.values[v].count)));
     return ir_.CreateInBoundsGEP(lane, base, {element});
   }

@@ -3,8 +3,10 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <vector>
 
+#include "hone/backend/jit/row_map.h"
 #include "hone/backend/jit/rows.h"
 
 namespace hone::jit {
@@ -17,15 +19,17 @@ constexpr int kRegisterBytes[] = {16, 32, 64, 16};  // by level
 bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const char* name) {
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> ir(context);
-  llvm::Function* const function =
-      llvm::Function::Create(llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getInt64Ty()}, false),
-                             llvm::GlobalValue::ExternalLinkage, name, module);
+  llvm::Function* const function = llvm::Function::Create(
+      llvm::FunctionType::get(ir.getVoidTy(), {ir.getPtrTy(), ir.getPtrTy(), ir.getInt64Ty(), ir.getInt64Ty()}, false),
+      llvm::GlobalValue::ExternalLinkage, name, module);
   function->setDoesNotThrow();
   const std::string width = std::to_string(8 * kRegisterBytes[static_cast<int>(program.level)]);
   function->addFnAttr("prefer-vector-width", width);
   function->addFnAttr("min-legal-vector-width", width);
 
   const int lanes = codegen::lanes_of(program);
+  if (std::any_of(program.steps, program.steps + program.step_count, codegen::reduces))
+    return emit_row_map(program, *function, lanes);
   llvm::BasicBlock* const entry = llvm::BasicBlock::Create(context, "entry", function);
   llvm::BasicBlock* const loop = llvm::BasicBlock::Create(context, "loop", function);
   llvm::BasicBlock* const exit = llvm::BasicBlock::Create(context, "exit", function);
@@ -39,7 +43,7 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
 
   ir.SetInsertPoint(loop);
   llvm::PHINode* const at = ir.CreatePHI(ir.getInt64Ty(), 2);
-  Builder builder(ir, lanes, program.level != codegen::Level::v2);
+  Builder builder(ir, lanes, program.level != codegen::Level::v2, program.level == codegen::Level::v4);
   const auto element = [&](int array, int type) {
     return ir.CreateInBoundsGEP(builder.lane_type(kind_of(type)), bases[static_cast<size_t>(array)], {at});
   };
@@ -74,7 +78,7 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
   const Node next = ir.CreateAdd(at, ir.getInt64(static_cast<uint64_t>(lanes)));
   at->addIncoming(ir.getInt64(0), entry);
   at->addIncoming(next, ir.GetInsertBlock());
-  ir.CreateCondBr(ir.CreateICmpSLT(next, function->getArg(1)), loop, exit);
+  ir.CreateCondBr(ir.CreateICmpSLT(next, function->getArg(3)), loop, exit);
   ir.SetInsertPoint(exit);
   ir.CreateRetVoid();
   return true;

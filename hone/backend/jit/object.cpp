@@ -21,11 +21,11 @@
 #include "hone/math/map_rows.h"
 
 // The bitcode of object/kernels.cpp by level (CMake makes it), runtime in the first of a processor.
-#define BITCODE(name)                                                                        \
-  extern "C" const char hone_bitcode_##name[], hone_bitcode_##name##_end[];                  \
-  asm(".pushsection .rodata\n.balign 16\n.globl hone_bitcode_" #name "\nhone_bitcode_" #name \
-      ":\n.incbin \"" HONE_BITCODE_DIR "/" #name ".bc\"\n.globl hone_bitcode_" #name         \
-      "_end\nhone_bitcode_" #name "_end:\n.popsection\n")
+#define BITCODE(name)                                                                                            \
+  extern "C" const char hone_bitcode_##name[], hone_bitcode_##name##_end[];                                      \
+  asm(".pushsection .rodata\n.balign 16\n.globl hone_bitcode_" #name "\nhone_bitcode_" #name                     \
+      ":\n.incbin \"" HONE_BITCODE_DIR "/" #name ".bc\"\n.globl hone_bitcode_" #name "_end\nhone_bitcode_" #name \
+      "_end:\n.popsection\n")
 #if HONE_OBJECTS
 BITCODE(v2);
 BITCODE(v3);
@@ -100,24 +100,26 @@ class ObjectModule {
         llvm::Function* const function = module_.getFunction(name);
         function->addFnAttr("target-cpu", source.cpu);
         code = function;
-        math::MapRows rows;
-        std::memcpy(static_cast<void*>(&rows), work.params, sizeof rows);
-        rows.lanes = codegen::lanes_of(cluster);
-        params = bytes(&rows, sizeof rows, 16);
+        if (work.function == math::WorkId::Map) {
+          math::MapRows rows;
+          std::memcpy(static_cast<void*>(&rows), work.params, sizeof rows);
+          rows.lanes = codegen::lanes_of(cluster);
+          params = bytes(&rows, sizeof rows, 16);
+        }
       }
       Constants memory;
       for (int32_t m = 0; m < work.memory_count; ++m)
-        memory.push_back(llvm::ConstantStruct::get(memory_type_, {number32(work.memory[m].slot),
-                                                                  number(work.memory[m].offset)}));
-      works.push_back(llvm::ConstantStruct::get(
-          work_type_, {module_.getFunction("hone_work_" + std::string(source.name) + "_" +
-                                           kWorkNames[static_cast<int>(work.function)]),
-                       params, code, array(memory_type_, memory), number32(work.memory_count), number(work.count),
-                       number(work.grain), number(work.scratch)}));
+        memory.push_back(
+            llvm::ConstantStruct::get(memory_type_, {number32(work.memory[m].slot), number(work.memory[m].offset)}));
+      works.push_back(
+          llvm::ConstantStruct::get(work_type_, {module_.getFunction("hone_work_" + std::string(source.name) + "_" +
+                                                                     kWorkNames[static_cast<int>(work.function)]),
+                                                 params, code, array(memory_type_, memory), number32(work.memory_count),
+                                                 number(work.count), number(work.grain), number(work.scratch)}));
     }
     resolve_tiles(source.name);
-    levels_[level % 3] = global(llvm::ConstantStruct::get(
-        level_type_, {array(work_type_, works), number(program_.work_count)}), true, 16);
+    levels_[level % 3] = global(
+        llvm::ConstantStruct::get(level_type_, {array(work_type_, works), number(program_.work_count)}), true, 16);
     return true;
   }
 
@@ -126,8 +128,8 @@ class ObjectModule {
     Constants initial;
     for (int64_t i = 0; i < program_.initial_count; ++i) {
       const codegen::ObjectInitial& each = program_.initial[i];
-      initial.push_back(llvm::ConstantStruct::get(initial_type_,
-                                                  {number(each.constant), number(each.state), number(each.bytes)}));
+      initial.push_back(
+          llvm::ConstantStruct::get(initial_type_, {number(each.constant), number(each.state), number(each.bytes)}));
     }
     auto* const mutable_type = llvm::ArrayType::get(pointer_, sizeof(object::Mutable) / sizeof(void*));
     llvm::Constant* const mutable_part = global(llvm::Constant::getNullValue(mutable_type), false, 16);
@@ -137,11 +139,10 @@ class ObjectModule {
     Constants fields{llvm::ConstantArray::get(levels_type, {levels_[0], levels_[1], levels_[2]}),
                      program_.weight_header ? null : bytes(program_.constants, program_.constant_bytes, 64),
                      program_.weight_header ? bytes(program_.weight_header, object::kWeightHeader, 16) : null,
-                     mutable_part,
-                     array(initial_type_, initial)};
-    for (const int64_t n : {program_.initial_count, program_.constant_bytes, program_.state_bytes,
-                            program_.arena_bytes, program_.scratch_bytes,
-                            (slots + math::kObjectAlign - 1) / math::kObjectAlign * math::kObjectAlign})
+                     mutable_part, array(initial_type_, initial)};
+    for (const int64_t n :
+         {program_.initial_count, program_.constant_bytes, program_.state_bytes, program_.arena_bytes,
+          program_.scratch_bytes, (slots + math::kObjectAlign - 1) / math::kObjectAlign * math::kObjectAlign})
       fields.push_back(number(n));
     fields.push_back(number32(program_.input_count));
     fields.push_back(number32(program_.output_count));
@@ -159,8 +160,7 @@ class ObjectModule {
     }
     entry("scratch_bytes", "hone_object_scratch_bytes", size, {}, {});
     entry("set_parallel_for", "hone_object_parallel", ir_.getVoidTy(), {pointer_, pointer_}, {0, 1});
-    if (program_.weight_header)
-      entry("load_weights", "hone_object_load_weights", status, {pointer_}, {0});
+    if (program_.weight_header) entry("load_weights", "hone_object_load_weights", status, {pointer_}, {0});
   }
 
   const std::vector<std::string>& exported() const { return exported_; }
@@ -169,8 +169,8 @@ class ObjectModule {
   llvm::Constant* number(int64_t n) { return ir_.getInt64(static_cast<uint64_t>(n)); }
   llvm::Constant* number32(int32_t n) { return ir_.getInt32(static_cast<uint32_t>(n)); }
   llvm::GlobalVariable* global(llvm::Constant* value, bool constant, uint64_t align) {
-    auto* const made = new llvm::GlobalVariable(module_, value->getType(), constant,
-                                                llvm::GlobalValue::InternalLinkage, value, "table");
+    auto* const made = new llvm::GlobalVariable(module_, value->getType(), constant, llvm::GlobalValue::InternalLinkage,
+                                                value, "table");
     made->setAlignment(llvm::Align(align));
     return made;
   }
@@ -198,7 +198,8 @@ class ObjectModule {
     for (llvm::Function& function : llvm::make_early_inc_range(module_)) {
       codegen::MapStep step;
       int result = 0;
-      if (!function.isDeclaration() || !codegen::read_tile_name(function.getName().str().c_str(), step, result)) continue;
+      if (!function.isDeclaration() || !codegen::read_tile_name(function.getName().str().c_str(), step, result))
+        continue;
       function.replaceAllUsesWith(step.row == codegen::MapStep::kConvert ? entry("hone_conversions_", step.type, result)
                                                                          : entry("hone_tiles_", step.row, step.type));
       function.eraseFromParent();

@@ -16,6 +16,18 @@ EmitFn conversion_emitter(int from, int to);
 /// take its type.
 Node emit_step(Builder& builder, const codegen::MapStep& step, int result, const Node* in);
 
+/// How rows are reduced, over vectors of any number of lanes.
+struct ReduceRow {
+  Kind accumulator;
+  Node (*identity)();     ///< of the current builder's lanes
+  Node (*widen)(Node x);  ///< elements as accumulators
+  Node (*apply)(Node a, Node b);
+  Node (*round)(Node accumulators);  ///< back to elements
+  int accumulators;                  ///< partial results of a block
+};
+/// A math::ReduceKind over an element type; null where it is not taken.
+const ReduceRow* reduce_row(int kind, int type);
+
 /// Lanes in memory of an element type.
 Kind kind_of(int type);
 

@@ -31,12 +31,11 @@ func.func @main(%arg0: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
   return %0, %1 : tensor<64xf32>, tensor<64xf32>
 }
 // -----
-// A reduction between two kernels parts them: the second depends on all elements of the first.
+// What is done with each element, a reduction, and what is done with its result are one kernel over rows.
 // RUN: cluster
-// CHECK: %0 = {{.*}}hone.fusion
-// CHECK: stablehlo.reduce(%0
-// CHECK: hone.fusion
-// CHECK-NEXT: return
+// CHECK: @main
+// CHECK-NEXT: %0 = {{.*}}hone.fusion{{.*}}%arg0
+// CHECK-NEXT: return %0
 func.func @main(%arg0: tensor<64xf32>) -> tensor<64xf32> {
   %zero = stablehlo.constant dense<-0.0> : tensor<f32>
   %0 = stablehlo.negate %arg0 : tensor<64xf32>
@@ -46,6 +45,83 @@ func.func @main(%arg0: tensor<64xf32>) -> tensor<64xf32> {
   %4 = stablehlo.divide %1, %3 : tensor<64xf32>
   %5 = stablehlo.negate %4 : tensor<64xf32>
   return %5 : tensor<64xf32>
+}
+// -----
+// Softmax, composed, is one kernel, and gives its rows' maxima too where they are read.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0:2 = {{.*}}hone.fusion{{.*}}%arg0
+// CHECK-NEXT: return %0#1, %0#0
+func.func @main(%arg0: tensor<2x8x64xf32>) -> (tensor<2x8x64xf32>, tensor<2x8xf32>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%arg0 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<2x8x64xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x8xf32>) -> tensor<2x8x1xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1, 2] : (tensor<2x8x1xf32>) -> tensor<2x8x64xf32>
+  %3 = stablehlo.subtract %arg0, %2 : tensor<2x8x64xf32>
+  %4 = stablehlo.exponential %3 : tensor<2x8x64xf32>
+  %5 = stablehlo.reduce(%4 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<2x8x64xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %6 = stablehlo.broadcast_in_dim %5, dims = [0, 1] : (tensor<2x8xf32>) -> tensor<2x8x64xf32>
+  %7 = stablehlo.divide %4, %6 : tensor<2x8x64xf32>
+  return %7, %0 : tensor<2x8x64xf32>, tensor<2x8xf32>
+}
+// -----
+// What is done with rows' results alone joins, and a broadcast that is read outside stays outside.
+// RUN: cluster
+// CHECK: @main
+// CHECK-NEXT: %0:2 = {{.*}}hone.fusion{{.*}}%arg0
+// CHECK-NEXT: %1 = stablehlo.broadcast_in_dim %0#0
+// CHECK-NEXT: return %0#1, %1
+func.func @main(%arg0: tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%arg0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.rsqrt %0 : tensor<8xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<8xf32>) -> tensor<8x64xf32>
+  %3 = stablehlo.multiply %arg0, %2 : tensor<8x64xf32>
+  return %3, %2 : tensor<8x64xf32>, tensor<8x64xf32>
+}
+// -----
+// Rows' results that are repeated the other way are no part of it.
+// RUN: cluster
+// CHECK: stablehlo.reduce(%arg0
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK-NEXT: stablehlo.multiply
+// CHECK-NEXT: return
+func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%arg0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %2 = stablehlo.multiply %arg0, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+// -----
+// A reduction of columns parts kernels: the second depends on all rows of the first.
+// RUN: cluster
+// CHECK: %0 = {{.*}}hone.fusion
+// CHECK: stablehlo.reduce(%0
+// CHECK: hone.fusion
+// CHECK-NEXT: return
+func.func @main(%arg0: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.negate %arg0 : tensor<8x64xf32>
+  %1 = stablehlo.exponential %0 : tensor<8x64xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<8x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [1] : (tensor<64xf32>) -> tensor<8x64xf32>
+  %4 = stablehlo.divide %1, %3 : tensor<8x64xf32>
+  %5 = stablehlo.negate %4 : tensor<8x64xf32>
+  return %5 : tensor<8x64xf32>
+}
+// -----
+// Nor do long rows join, whose values would not stay near.
+// RUN: cluster
+// CHECK-NOT: fusion
+// CHECK: stablehlo.reduce(%arg0
+// CHECK-NOT: fusion
+func.func @main(%arg0: tensor<2x16385xf32>) -> tensor<2xf32> {
+  %zero = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%arg0 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<2x16385xf32>, tensor<f32>) -> tensor<2xf32>
+  %1 = stablehlo.negate %0 : tensor<2xf32>
+  return %1 : tensor<2xf32>
 }
 // -----
 // Calls of another shape do not join, though they are read by ones that do.

@@ -60,7 +60,14 @@ inline const std::byte* constants_of(const Model& model) {
 }  // namespace hone::object
 
 // Statuses of the header.
-enum : int { kHoneOk = 0, kHoneNoWeights = 1, kHoneNoCpu = 2, kHoneBadFile = 3, kHoneNoMemory = 4, kHoneNullPointer = 5 };
+enum : int {
+  kHoneOk = 0,
+  kHoneNoWeights = 1,
+  kHoneNoCpu = 2,
+  kHoneBadFile = 3,
+  kHoneNoMemory = 4,
+  kHoneNullPointer = 5
+};
 
 extern "C" {
 
@@ -90,8 +97,7 @@ int hone_object_run(const hone::object::Model& m, void* state, const void* const
   slots[hone::math::kConstantSlot] = const_cast<std::byte*>(constants);
   slots[hone::math::kStateSlot] = static_cast<std::byte*>(state);
   int32_t slot = hone::math::kFirstInputSlot;
-  for (int32_t i = 0; i < m.input_count; ++i)
-    slots[slot++] = static_cast<std::byte*>(const_cast<void*>(inputs[i]));
+  for (int32_t i = 0; i < m.input_count; ++i) slots[slot++] = static_cast<std::byte*>(const_cast<void*>(inputs[i]));
   for (int32_t i = 0; i < m.output_count; ++i) slots[slot++] = static_cast<std::byte*>(outputs[i]);
   const hone::math::level::FloatMode mode(m.flush_denormals);
   hone::math::level::run_object({level->works, level->work_count, slots, at + m.arena_bytes, m.scratch_bytes,
