@@ -61,8 +61,12 @@ const char* refuses_cluster(const FusionAttrs& attrs);
 ///   =>   %2:2 = fusion(%x, %g, %p, %v, %rate) { dot_general, sgd_update }
 ir::Graph fuse_updates(const ir::Graph& graph, std::vector<FusionDecision>* log = nullptr);
 
-/// Gathers elementwise calls of one shape into fusion calls, which run tile by tile in L1.
+/// Gathers elementwise calls of one shape into fusion calls, which run tile by tile in L1. So are reductions of rows of
+/// at most codegen::kMaxRow elements that lie in one piece, what is done with their results, and the calls on the
+/// elements that read those repeated.
 ///   %1 = add %0, %b; %2 = relu %1   =>   %2 = fusion(%0, %b) { add, relu }
+///   %1 = reduce_sum %0, [1]; %2 = broadcast_in_dim %1; %3 = divide %0, %2
+///   =>   %3 = fusion(%0) { reduce_sum, broadcast_in_dim, divide }
 /// `cut_seed`, unless 0, keeps calls apart at random: another partition with the same bits, for tests.
 ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log = nullptr, uint64_t cut_seed = 0);
 

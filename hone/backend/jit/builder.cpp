@@ -214,4 +214,12 @@ Node Builder::part(Node x, int first, int n) {
   for (int i = first; i < first + n; ++i) lanes.push_back(i);
   return ir_.CreateShuffleVector(x, lanes);
 }
+void Builder::prefetch(Node pointer, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  for (int64_t i = 0; i < bytes; i += kLine) {
+    const Node line = ir_.CreateGEP(ir_.getInt8Ty(), pointer, {ir_.getInt64(static_cast<uint64_t>(i))});
+    const Node read = ir_.getInt32(0), second = ir_.getInt32(2), data = ir_.getInt32(1);
+    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()}, {line, read, second, data});
+  }
+}
 }  // namespace hone::jit

@@ -123,6 +123,8 @@ class Builder {
   Node first_of(Node count, Node x, Node otherwise);
   /// Lanes [first, first + n) of any vector.
   Node part(Node x, int first, int n);
+  /// Into the second cache: `bytes` from there on.
+  void prefetch(Node pointer, int64_t bytes);
   llvm::Type* lane_type(Kind kind);
 
  private:

@@ -41,6 +41,8 @@ class Emitter {
         const Node stride = ir_.CreateLoad(ir_.getInt64Ty(), at(function_.getArg(1), ir_.getInt64Ty(), number(i)));
         pointers_[static_cast<size_t>(i)] =
             at(bases_[static_cast<size_t>(i)], ir_.getInt8Ty(), ir_.CreateMul(row, stride));
+        next_[static_cast<size_t>(i)] = ir_.CreateGEP(ir_.getInt8Ty(), pointers_[static_cast<size_t>(i)],
+                                                      {i < program_.operands ? stride : number(0)});
       }
       const int phases = codegen::phases(program_.steps, program_.step_count);
       for (int p = 0; p <= phases; ++p) {
@@ -82,7 +84,7 @@ class Emitter {
   void allocate() {
     int kept = arrays_;
     for (int i = 0; i < arrays_; ++i) bases_.push_back(pointer(i));
-    pointers_.resize(bases_.size());
+    pointers_.resize(bases_.size()), next_.resize(bases_.size());
     for (int i = 0; i < program_.step_count; ++i) {
       const auto v = static_cast<size_t>(program_.operands + i);
       if (step(i).kept != 0) memory_[v] = pointer(kept++);
@@ -215,7 +217,7 @@ class Emitter {
   // vector would wait for the accumulators' way through memory.
   void pass(Node begin, Node end, bool reduces) {
     constexpr int kVectors = 4;
-    constexpr unsigned kShort = 24;  // instructions
+    constexpr unsigned kShort = 32;  // instructions
     llvm::BasicBlock* const wide = llvm::BasicBlock::Create(function_.getContext(), "wide", &function_);
     llvm::BasicBlock* const narrow = llvm::BasicBlock::Create(function_.getContext(), "narrow", &function_);
     ir_.CreateBr(wide);
@@ -260,6 +262,7 @@ class Emitter {
       if (step(k).kept != 0 && step(k).phase == p_)
         builder_.store(value(v), element(memory_[static_cast<size_t>(v)], kind(v), i_));
     }
+    if (!count_) prefetch();
     if (!last_) return;
     std::vector<Node> results;  // all are read before one is written, where an operand may lie
     for (int k = 0; k < program_.result_count; ++k)
@@ -273,6 +276,17 @@ class Emitter {
     }
   }
 
+  // Where there are several loops: in the first what the last one writes, in the second, which finds all that it reads
+  // in the cache, what the first one reads of the next row.
+  void prefetch() {
+    for (int k = 0; k < arrays_; ++k) {
+      const bool operand = k < program_.operands;
+      const int v = operand ? k : program_.results[k - program_.operands];
+      if (per_row(v) || p_ != (operand ? 1 : 0) || (last_ && !operand)) continue;
+      builder_.prefetch(ir_.CreateGEP(builder_.lane_type(kind(v)), next_[static_cast<size_t>(k)], {i_}),
+                        lanes_ * static_cast<int64_t>(builder_.lane_type(kind(v))->getScalarSizeInBits() / 8));
+    }
+  }
   void accumulate(int v) {
     const ReduceRow& row = *row_of(*step_of(v));
     Node x = row.widen(value(step_of(v)->in[0]));
@@ -309,6 +323,7 @@ class Emitter {
   Builder builder_;
   int lanes_, arrays_;
   std::vector<Node> bases_, pointers_;       // of operands and results: the first row, this one
+  std::vector<Node> next_;                   // of operands the next row, of results this one
   std::vector<Node> memory_, accumulators_;  // by value: a row of scratch, or the element of this row
   // What is emitted now:
   int p_ = 0;
