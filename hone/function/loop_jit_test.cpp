@@ -244,6 +244,7 @@ TEST_F(LoopJit, FusionSaysWhichLoopsAreOneKernelAndWhyOthersAreNot) {
   EXPECT_TRUE(has(fused(doubled, ones({})), "while -> 1 kernel"));
   EXPECT_TRUE(has(fused(doubled, ones({65})),
                   "while: runs its body call by call: a value has more elements than a loop holds in registers (64)"));
+  EXPECT_TRUE(has(fused(doubled, ones({0})), "a value has no elements"));
   const auto sorted = [](const Tensor& x) {
     return while_loop([](const Tensor& c) { return sum(c) < 9; }, [](const Tensor& c) { return sort(c) * 2; }, x);
   };

@@ -36,7 +36,10 @@ const char* refusal(const Op& op) {
   return text.c_str();
 }
 
-bool fits(const TensorType& type) { return type.shape.is_static() && type.shape.count() <= kLoopElements; }
+const char* unfit(const TensorType& type) {
+  if (!type.shape.is_static() || type.shape.count() > kLoopElements) return kLoopTooLarge;
+  return type.shape.count() == 0 ? "a value has no elements" : nullptr;
+}
 
 }  // namespace
 
@@ -71,8 +74,7 @@ const char* LoopSteps::keep(std::span<const int> roots, std::span<const int> cha
   for (const int v : changing) values_[at(v)].live = true;
   for (size_t v = values_.size(); v-- > 0;) {
     if (!values_[v].live) continue;
-    if (values_[v].type.shape.count() == 0) return "a value has no elements";
-    if (!fits(values_[v].type)) return kLoopTooLarge;
+    if (const char* why = unfit(values_[v].type)) return why;
     for (int k = 0; k < values_[v].step.call.operands; ++k) values_[at(values_[v].step.call.in[k])].live = true;
   }
   return nullptr;
@@ -87,16 +89,16 @@ const char* LoopSteps::add(const ir::Graph& graph, std::span<const int> inputs, 
     if (input.kind == ir::InputKind::Argument) {
       place = inputs[given++];
     } else if (!users.of(input.value).empty() || users.outputs[input.value] > 0) {
-      if (!fits(input.tensor.type())) return kLoopTooLarge;
+      if (const char* why = unfit(input.tensor.type())) return why;
       place = constant(input.tensor);
     }
   }
   for (const ir::Node& node : graph.nodes()) {
     for (uint32_t i = 0; i < node.results; ++i) {
-      if (!fits(graph.type(node.first_result + i))) return kLoopTooLarge;
+      if (const char* why = unfit(graph.type(node.first_result + i))) return why;
     }
     for (const ir::ValueId operand : graph.operands(node)) {
-      if (!fits(graph.type(operand))) return kLoopTooLarge;
+      if (const char* why = unfit(graph.type(operand))) return why;
     }
     if (const char* why = add_node(graph, node, places)) return why;
   }
