@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "hone/backend/jit/rows.h"
@@ -105,7 +106,7 @@ class Emitter {
   }
 
   Node emit(const LoopStep& step, const LoopValue& result) {
-    Builder builder(ir_, result.count, p_.level >= codegen::Level::v3);
+    Builder& builder = vectors_of(result.count);
     Node in[3] = {};
     for (int k = 0; k < step.call.operands; ++k) in[k] = value(step.call.in[k]);
     switch (step.call.row) {
@@ -149,16 +150,18 @@ class Emitter {
     return ir_.CreateShuffleVector(lengthened(0), lengthened(1), places);
   }
 
-  Node load(int v, Node pointer) {
-    return Builder(ir_, p_.values[v].count, true).load(kind_of(p_.values[v].type), pointer);
-  }
+  Node load(int v, Node pointer) { return vectors_of(p_.values[v].count).load(kind_of(p_.values[v].type), pointer); }
   // Rows lie without gaps.
   Node row_of(int v, Node base) {
-    const auto lane = Builder(ir_, 1, true).lane_type(kind_of(p_.values[v].type));
+    llvm::Type* const lane = vectors_of(1).lane_type(kind_of(p_.values[v].type));
     const Node element = ir_.CreateMul(row_, ir_.getInt64(uint64_t(p_.values[v].count)));
     return ir_.CreateInBoundsGEP(lane, base, {element});
   }
 
+  // One for each number of lanes, so that steps share its memory for lane loops.
+  Builder& vectors_of(int lanes) {
+    return builders_.try_emplace(lanes, ir_, lanes, p_.level >= codegen::Level::v3).first->second.enter();
+  }
   Node& value(int v) { return values_[size_t(v)]; }
   Node pointer(int v) { return pointers_[size_t(v)]; }
   Node length() { return function_->getArg(1); }
@@ -169,6 +172,7 @@ class Emitter {
   const LoopProgram& p_;
   llvm::Function* const function_;
   llvm::IRBuilder<> ir_;
+  std::map<int, Builder> builders_;
   const int inputs_;
   std::vector<Node> values_, pointers_;
   llvm::BasicBlock* before_ = nullptr;
