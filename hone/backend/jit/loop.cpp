@@ -47,7 +47,9 @@ class Emitter {
     for (int i = 0; i < inputs_ + p_.carries + p_.stacked_count; ++i)
       pointers_.push_back(ir_.CreateLoad(
           ir_.getPtrTy(), ir_.CreateConstInBoundsGEP1_32(ir_.getPtrTy(), function_->getArg(0), unsigned(i))));
-    for (int v = p_.carries + p_.rows; v < inputs_; ++v) value(v) = load(v, pointer(v));
+    for (int v = p_.carries + p_.rows; v < inputs_; ++v) {
+      if (p_.values[v].count <= codegen::kLoopElements) value(v) = load(v, pointer(v));
+    }
     if (!emit(0, p_.hoisted)) return false;
     std::vector<Node> first;
     for (int c = 0; c < p_.carries; ++c) first.push_back(load(c, pointer(c)));
@@ -114,6 +116,11 @@ class Emitter {
         return constant(builder, result, p_.data + step.first);
       case LoopStep::kPick:
         return pick(step, in, result.count);
+      case LoopStep::kRead: {
+        const Node first = ir_.CreateExtractElement(in[1], uint64_t{0}), table = pointer(step.call.in[0]);
+        return builder.load(kind_of(result.type),
+                            ir_.CreateInBoundsGEP(builder.lane_type(kind_of(result.type)), table, {first}));
+      }
       case LoopStep::kFma:
         return kFmas[size_t(step.call.type)](in);
       default: {
