@@ -19,6 +19,17 @@ int main() {
   };
   std::cout << "gradient through ten steps\n" << function([&](Tensor v) { return grad(decay)(v); })(x) << "\n";
 
+  // Carries of two dtypes: how many halvings until x < 1. A loop over scalars is one function of machine code.
+  const auto halvings = function(
+      [](Tensor v) {
+        return while_loop([](const auto& c) { return c.first >= 1.0F; },
+                          [](const auto& c) { return std::pair{c.first * 0.5F, c.second + 1}; },
+                          std::pair{v, Tensor(0)});
+      },
+      {.jit_compile = true});
+  auto [rest, count] = halvings(Tensor(100.0F));
+  std::cout << "100 halved " << count << " times is " << rest << "\n";
+
   // Newton's method for the square root of each example; those that are done wait for the others.
   const auto root = [](Tensor a) {
     return while_loop([a](Tensor r) { return abs(r * r - a) > 1e-5; }, [a](Tensor r) { return (r + a / r) / 2; }, a);

@@ -142,7 +142,11 @@ struct ObjectProgram {
   const char* entry;  ///< what its function is called behind the name: "run" or "step"
 };
 
-/// A value of a loop: a small tensor of any shape, row by row, held in registers.
+/// Elements of a value that a loop holds in registers.
+inline constexpr int64_t kLoopElements = 64;
+
+/// A value of a loop: a small tensor of any shape, row by row, held in registers. What stays the same may be larger:
+/// only kRead reads it then.
 struct LoopValue {
   int32_t type = 0;
   int32_t count = 1;  ///< elements
@@ -154,6 +158,7 @@ struct LoopStep {
   static constexpr int32_t kConstant = -2;  ///< no operands: bits of each element from LoopProgram::data[first] on
   static constexpr int32_t kPick = -3;      ///< element i is that of data[first + i] among those of in[0], then in[1]
   static constexpr int32_t kFma = -4;       ///< in[0] in[1] + in[2], of floats one rounding
+  static constexpr int32_t kRead = -5;      ///< the elements of in[0], which stays the same, from number in[1] (i64) on
   MapStep call;                             ///< `row` may be one of these
   int64_t first = 0;
 };

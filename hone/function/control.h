@@ -181,6 +181,10 @@ Result switch_case(
 }
 
 /// carry = init; while (condition(carry)) carry = body(carry). Recorded loops have no gradient: see scan, fori_loop.
+/// Several carries, of any dtypes, are a pair, tuple, array or vector; the functions take it whole:
+///   auto [value, count] = while_loop([](const auto& c) { return c.first < 1000.0F; },
+///                                    [](const auto& c) { return std::pair{c.first * 1.5F, c.second + 1}; },
+///                                    std::pair{Tensor(1.0F), Tensor(int64_t{0})});
 template <class C, class F, class Carry>
 auto while_loop(C condition, F body, const Carry& init, Location location = Location::current()) {
   const std::vector<Tensor> carry = control_detail::leaves_of(init);

@@ -202,6 +202,25 @@ TEST_F(LoopJit, SpecialValuesAreCarriedAsEagerly) {
       1, Tensor(std::numeric_limits<int32_t>::max()));
 }
 
+TEST_F(LoopJit, TablesOfAnySizeAreReadAtIndicesThatFit) {
+  const Tensor table = drawn({200, 3}, 5), vector = drawn({7}, 6);
+  check(
+      "tables",
+      [](const Tensor& rows, const Tensor& few) {
+        const auto [sum, i] =
+            while_loop([](const auto& c) { return c.second < 230; },
+                       [&](const auto& c) {
+                         const Tensor at[] = {c.second, zeros({}, i32)};
+                         const Tensor row = reshape(dynamic_slice(rows, at, {1, 3}), {3});
+                         const Tensor last[] = {c.second - 20};
+                         return std::pair{c.first * 0.5 + row + dynamic_slice(few, last, {1}) + few[2], c.second + 1};
+                       },
+                       std::pair{zeros({3}), Tensor(-20)});
+        return std::vector<Tensor>{sum, i};
+      },
+      1, table, vector);
+}
+
 TEST_F(LoopJit, GradientsOfScansHaveTheBitsOfEager) {
   const auto loss = [](const Tensor& w, const Tensor& xs) {
     return sum(scan(
@@ -236,6 +255,22 @@ TEST_F(LoopJit, ThreadsRunOneLoopAtTheSameTime) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(LoopJit, CarriesThatStayAsTheyAreMayBeLarge) {
+  const auto f = [](bool stacked) {
+    return [stacked](const Tensor& large, const Tensor& xs) {
+      const auto [last, ys] = scan(
+          [&](const auto& c, const Tensor& x) {
+            const Tensor next = c.second + x;
+            return std::pair{std::pair{c.first, next}, std::pair{stacked ? c.first : x, next}};
+          },
+          std::pair{large, Tensor(0.5F)}, xs);
+      return std::vector<Tensor>{last.first, last.second, ys.first, ys.second};
+    };
+  };
+  check("a result", f(false), 1, drawn({100}, 1), drawn({5}, 2));
+  check("stacked", f(true), 0, drawn({100}, 1), drawn({5}, 2));
+}
+
 TEST_F(LoopJit, FusionSaysWhichLoopsAreOneKernelAndWhyOthersAreNot) {
   const auto fused = [](const auto& f, const Tensor& x) { return function(f).lower(x).fusion(); };
   const auto doubled = [](const Tensor& x) {
@@ -244,6 +279,7 @@ TEST_F(LoopJit, FusionSaysWhichLoopsAreOneKernelAndWhyOthersAreNot) {
   EXPECT_TRUE(has(fused(doubled, ones({})), "while -> 1 kernel"));
   EXPECT_TRUE(has(fused(doubled, ones({65})),
                   "while: runs its body call by call: a value has more elements than a loop holds in registers (64)"));
+  EXPECT_TRUE(has(fused(doubled, ones({0})), "a value has no elements"));
   const auto sorted = [](const Tensor& x) {
     return while_loop([](const Tensor& c) { return sum(c) < 9; }, [](const Tensor& c) { return sort(c) * 2; }, x);
   };

@@ -36,7 +36,10 @@ const char* refusal(const Op& op) {
   return text.c_str();
 }
 
-bool fits(const TensorType& type) { return type.shape.is_static() && type.shape.count() <= kLoopElements; }
+const char* unfit(const TensorType& type) {
+  if (!type.shape.is_static() || type.shape.count() > codegen::kLoopElements) return kLoopTooLarge;
+  return type.shape.count() == 0 ? "a value has no elements" : nullptr;
+}
 
 }  // namespace
 
@@ -50,7 +53,7 @@ codegen::LoopValue LoopSteps::value(int v) const {
 }
 
 int LoopSteps::add_input(const TensorType& type) {
-  values_.push_back({type, Condition});
+  values_.push_back({.type = type, .where = Condition, .input = true});
   return static_cast<int>(values_.size()) - 1;
 }
 void LoopSteps::make_row(int input) {
@@ -61,19 +64,24 @@ void LoopSteps::make_row(int input) {
 int64_t LoopSteps::work() const {
   int64_t sum = 0;
   for (const Value& v : values_) {
-    if (v.live) sum += v.type.shape.count() * static_cast<int64_t>(size_of(v.type.dtype)) / 16 + 1;
+    if (v.live && !v.input) sum += v.type.shape.count() * static_cast<int64_t>(size_of(v.type.dtype)) / 16 + 1;
   }
   return sum;
 }
 
 const char* LoopSteps::keep(std::span<const int> roots, std::span<const int> changing) {
-  for (const int v : roots) values_[at(v)].live = true;
+  for (const int v : roots) {
+    if (const char* why = unfit(values_[at(v)].type)) return why;
+    values_[at(v)].live = true;
+  }
   for (const int v : changing) values_[at(v)].live = true;
   for (size_t v = values_.size(); v-- > 0;) {
     if (!values_[v].live) continue;
-    if (values_[v].type.shape.count() == 0) return "a value has no elements";
-    if (!fits(values_[v].type)) return kLoopTooLarge;
-    for (int k = 0; k < values_[v].step.call.operands; ++k) values_[at(values_[v].step.call.in[k])].live = true;
+    const LoopStep& step = values_[v].step;
+    for (int k = 0; k < step.call.operands; ++k) values_[at(step.call.in[k])].live = true;
+    // Of inputs that stay the same, steps have checked those that they do not read from memory.
+    if (values_[v].input && values_[v].where == Fixed) continue;
+    if (const char* why = unfit(values_[v].type)) return why;
   }
   return nullptr;
 }
@@ -87,16 +95,17 @@ const char* LoopSteps::add(const ir::Graph& graph, std::span<const int> inputs, 
     if (input.kind == ir::InputKind::Argument) {
       place = inputs[given++];
     } else if (!users.of(input.value).empty() || users.outputs[input.value] > 0) {
-      if (!fits(input.tensor.type())) return kLoopTooLarge;
+      if (const char* why = unfit(input.tensor.type())) return why;
       place = constant(input.tensor);
     }
   }
   for (const ir::Node& node : graph.nodes()) {
     for (uint32_t i = 0; i < node.results; ++i) {
-      if (!fits(graph.type(node.first_result + i))) return kLoopTooLarge;
+      if (const char* why = unfit(graph.type(node.first_result + i))) return why;
     }
     for (const ir::ValueId operand : graph.operands(node)) {
-      if (!fits(graph.type(operand))) return kLoopTooLarge;
+      if (reads_table(node, places[operand])) continue;
+      if (const char* why = unfit(graph.type(operand))) return why;
     }
     if (const char* why = add_node(graph, node, places)) return why;
   }
@@ -131,6 +140,8 @@ const char* LoopSteps::add_node(const ir::Graph& graph, const ir::Node& node, st
     move(graph, node, places);
   } else if (node.op == &ops::if_) {
     return branch(graph, node, places);
+  } else if (node.op == &ops::dynamic_slice) {
+    return read(graph, node, places);
   } else if (node.op == &ops::dot_general || node.op == &ops::dense) {
     return contract(graph, node, places);
   } else if (node.op->op_class == OpClass::Reduction && node.attrs.type() == &attr_type<AxesAttrs>()) {
@@ -198,7 +209,7 @@ const char* LoopSteps::branch(const ir::Graph& graph, const ir::Node& node, std:
 int LoopSteps::push(LoopStep step, const TensorType& type) {
   bool fixed = true;
   for (int k = 0; k < step.call.operands; ++k) fixed = fixed && values_[at(step.call.in[k])].where == Fixed;
-  values_.push_back({type, fixed ? Fixed : where_, step});
+  values_.push_back({.type = type, .where = fixed ? Fixed : where_, .step = step});
   return static_cast<int>(values_.size()) - 1;
 }
 

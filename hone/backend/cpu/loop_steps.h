@@ -10,8 +10,7 @@ namespace hone {
 
 struct DotAttrs;
 
-/// Elements of a value that a loop holds in registers, and what refuses a larger one.
-inline constexpr int64_t kLoopElements = 64;
+/// What refuses a value of more than codegen::kLoopElements.
 inline constexpr const char* kLoopTooLarge = "a value has more elements than a loop holds in registers (64)";
 
 /// A region after the passes that leave its calls apart.
@@ -48,7 +47,7 @@ class LoopSteps {
     TensorType type;
     Where where;
     codegen::LoopStep step{};
-    bool live = false;
+    bool live = false, input = false;
   };
   static size_t at(int v) { return static_cast<size_t>(v); }
   DType dtype(int v) const { return values_[at(v)].type.dtype; }
@@ -67,6 +66,8 @@ class LoopSteps {
 
   const char* contract(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
   const char* reduce(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
+  bool reads_table(const ir::Node& node, int operand) const;
+  const char* read(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
   int product(int lhs, int rhs, const DotAttrs& attrs, const TensorType& type);
   int fold(const Op& combine, int v, int64_t outer, int64_t extent, int64_t inner);
 

@@ -124,7 +124,7 @@ int LoopSteps::fold(const Op& combine, int v, int64_t outer, int64_t extent, int
     for (int64_t r = 1; r < extent; ++r) sum = combined(sum, part(v, extent * inner, r * inner, inner));
     return sum;
   }
-  for (int64_t half = kLoopElements / 2; half > 0; half /= 2) {
+  for (int64_t half = codegen::kLoopElements / 2; half > 0; half /= 2) {
     if (extent <= half) continue;
     const int64_t pairs = extent - half;
     int folded = combined(part(v, extent, 0, pairs), part(v, extent, half, pairs));

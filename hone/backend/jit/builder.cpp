@@ -35,6 +35,7 @@ Builder::Builder(llvm::IRBuilderBase& ir, int lanes, bool has_fma, bool masks)
 }
 Builder::~Builder() { current_builder = nullptr; }
 Builder& Builder::current() { return *current_builder; }
+Builder& Builder::enter() { return *(current_builder = this); }
 
 llvm::Type* Builder::lane_type(Kind kind) {
   switch (kind) {

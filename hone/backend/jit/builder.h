@@ -75,6 +75,8 @@ class Builder {
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
   static Builder& current();
+  /// Makes it the current one again, of several that live at a time.
+  Builder& enter();
 
   int lanes() const { return lanes_; }
   /// What is made while it lives has one lane.

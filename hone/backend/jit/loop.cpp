@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "hone/backend/jit/rows.h"
@@ -46,7 +47,9 @@ class Emitter {
     for (int i = 0; i < inputs_ + p_.carries + p_.stacked_count; ++i)
       pointers_.push_back(ir_.CreateLoad(
           ir_.getPtrTy(), ir_.CreateConstInBoundsGEP1_32(ir_.getPtrTy(), function_->getArg(0), unsigned(i))));
-    for (int v = p_.carries + p_.rows; v < inputs_; ++v) value(v) = load(v, pointer(v));
+    for (int v = p_.carries + p_.rows; v < inputs_; ++v) {
+      if (p_.values[v].count <= codegen::kLoopElements) value(v) = load(v, pointer(v));
+    }
     if (!emit(0, p_.hoisted)) return false;
     std::vector<Node> first;
     for (int c = 0; c < p_.carries; ++c) first.push_back(load(c, pointer(c)));
@@ -105,7 +108,7 @@ class Emitter {
   }
 
   Node emit(const LoopStep& step, const LoopValue& result) {
-    Builder builder(ir_, result.count, p_.level != codegen::Level::v2, false);
+    Builder& builder = vectors_of(result.count);
     Node in[3] = {};
     for (int k = 0; k < step.call.operands; ++k) in[k] = value(step.call.in[k]);
     switch (step.call.row) {
@@ -113,6 +116,11 @@ class Emitter {
         return constant(builder, result, p_.data + step.first);
       case LoopStep::kPick:
         return pick(step, in, result.count);
+      case LoopStep::kRead: {
+        const Node first = ir_.CreateExtractElement(in[1], uint64_t{0}), table = pointer(step.call.in[0]);
+        return builder.load(kind_of(result.type),
+                            ir_.CreateInBoundsGEP(builder.lane_type(kind_of(result.type)), table, {first}));
+      }
       case LoopStep::kFma:
         return fma(step, in, result.count);
       default:
@@ -152,16 +160,18 @@ class Emitter {
     return ir_.CreateShuffleVector(lengthened(0), lengthened(1), places);
   }
 
-  Node load(int v, Node pointer) {
-    return Builder(ir_, p_.values[v].count, true, false).load(kind_of(p_.values[v].type), pointer);
-  }
+  Node load(int v, Node pointer) { return vectors_of(p_.values[v].count).load(kind_of(p_.values[v].type), pointer); }
   // Rows lie without gaps.
   Node row_of(int v, Node base) {
-    const auto lane = Builder(ir_, 1, true, false).lane_type(kind_of(p_.values[v].type));
+    llvm::Type* const lane = vectors_of(1).lane_type(kind_of(p_.values[v].type));
     const Node element = ir_.CreateMul(row_, ir_.getInt64(uint64_t(p_.values[v].count)));
     return ir_.CreateInBoundsGEP(lane, base, {element});
   }
 
+  // One for each number of lanes, so that steps share its memory for lane loops.
+  Builder& vectors_of(int lanes) {
+    return builders_.try_emplace(lanes, ir_, lanes, p_.level != codegen::Level::v2, false).first->second.enter();
+  }
   Node& value(int v) { return values_[size_t(v)]; }
   Node pointer(int v) { return pointers_[size_t(v)]; }
   Node length() { return function_->getArg(1); }
@@ -172,6 +182,7 @@ class Emitter {
   const LoopProgram& p_;
   llvm::Function* const function_;
   llvm::IRBuilder<> ir_;
+  std::map<int, Builder> builders_;
   const int inputs_;
   std::vector<Node> values_, pointers_;
   llvm::BasicBlock* before_ = nullptr;
