@@ -56,7 +56,9 @@ struct File {
   }
 };
 
-double seconds(const timespec& time) { return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec); }
+double seconds(const timespec& time) {
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 double age_of(const struct stat& status) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -112,16 +114,15 @@ class QuietLimit {
 bool make_folders(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     ::mkdir(path.substr(0, slash).c_str(), 0700);
-  struct stat status {};
-  return (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) && ::stat(path.c_str(), &status) == 0 &&
-         trusted(status);
+  struct stat status{};
+  return (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) && ::stat(path.c_str(), &status) == 0 && trusted(status);
 }
 
 void say_not_stored(const std::string& where, int error) {
   static std::atomic<bool> said{false};
   if (said.exchange(true)) return;
-  logging::info(fmt::format("machine code is not cached in {}: {}\nfix: set HONE_CACHE_DIR to a folder of your own", where,
-                            error == 0 ? "others may write there" : std::generic_category().message(error)));
+  logging::info(fmt::format("machine code is not cached in {}: {}\nfix: set HONE_CACHE_DIR to a folder of your own",
+                            where, error == 0 ? "others may write there" : std::generic_category().message(error)));
 }
 
 struct Found {
@@ -193,7 +194,8 @@ std::vector<Entry> entries_of(const std::vector<Found>& found) {
   std::vector<Entry> entries;
   for (const Found& each : found) {
     if (!each.temporary)
-      entries.push_back({read_title(each.path), each.path, static_cast<uint64_t>(each.status.st_size), age_of(each.status)});
+      entries.push_back(
+          {read_title(each.path), each.path, static_cast<uint64_t>(each.status.st_size), age_of(each.status)});
   }
   return entries;
 }
@@ -212,14 +214,18 @@ std::string folder() {
 std::optional<std::string> find(std::string_view key) {
   const std::string where = folder();
   if (where.empty() || settings.code_cache_bytes == 0) return std::nullopt;
+  struct stat status{};
+  if (::stat(where.c_str(), &status) != 0 || !trusted(status)) return std::nullopt;
   const File file{::open(path_of(where, key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
-  struct stat status {};
-  if (file.number < 0 || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || !trusted(status)) return std::nullopt;
+  if (file.number < 0 || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || !trusted(status))
+    return std::nullopt;
   const auto size = static_cast<uint64_t>(status.st_size);
   Header header;
-  if (size < sizeof header || size > kLargest || !read_all(file.number, reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.format != kFormat || header.key_size != key.size() ||
-      header.code_size > kLargest || size != sizeof header + header.key_size + header.code_size)
+  if (size < sizeof header || size > kLargest ||
+      !read_all(file.number, reinterpret_cast<char*>(&header), sizeof header) ||
+      std::memcmp(header.magic, kMagic, sizeof kMagic) != 0 || header.format != kFormat ||
+      header.key_size != key.size() || header.code_size > kLargest ||
+      size != sizeof header + header.key_size + header.code_size)
     return std::nullopt;
   std::string content(size - sizeof header, '\0');
   if (!read_all(file.number, content.data(), content.size()) || !content.starts_with(key) ||

@@ -23,7 +23,8 @@ std::string folder();
 /// The code that is stored under the key. Never throws: what cannot be read is not there.
 std::optional<std::string> find(std::string_view key);
 /// Stores it, and removes the entries that were used longest ago where they are more than settings.code_cache_bytes.
-/// Never throws: what cannot be stored (a full disk, a folder that is read-only) is not, which is logged as information.
+/// Never throws: what cannot be stored (a full disk, a folder that is read-only) is not, which is logged as
+/// information.
 void store(std::string_view key, std::string_view code);
 
 /// Code of a program of any kind: from the cache, else what `generate` gives (an object; empty: none), which is stored.
@@ -38,8 +39,8 @@ struct Entry {
   uint64_t bytes = 0;
   double age = 0;  ///< seconds since it was stored or used, known to an hour
 };
-/// What is in the folder, what was used last first. Error kFailedPrecondition, kDataLoss (base/file.h) where it cannot be
-/// read; a folder that is missing is empty.
+/// What is in the folder, what was used last first. Error kFailedPrecondition, kDataLoss (base/file.h) where it cannot
+/// be read; a folder that is missing is empty.
 std::vector<Entry> list();
 /// Removes all entries, and says which. Errors as list().
 std::vector<Entry> clear();

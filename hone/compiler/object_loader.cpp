@@ -35,8 +35,8 @@ class ObjectFile {
   explicit ObjectFile(std::span<const std::byte> bytes) : bytes_(bytes) {
     const auto header = at<Elf64_Ehdr>(0);
     if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) damaged("it is no ELF object");
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-        header.e_type != ET_REL || header.e_machine != EM_X86_64)
+    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_REL ||
+        header.e_machine != EM_X86_64)
       unsupported("it is no relocatable object for x86-64");
     if (header.e_shentsize != sizeof(Elf64_Shdr)) damaged("its section headers have another size");
     for (size_t i = 0; i < header.e_shnum; ++i) sections.push_back(at<Elf64_Shdr>(header.e_shoff, i));
@@ -91,8 +91,8 @@ class ObjectFile {
 };
 
 const char* name_of_relocation(uint32_t type) {
-  constexpr const char* kNames[] = {"NONE", "64",      "PC32", "GOT32", "PLT32", "COPY", "GLOB_DAT", "JUMP_SLOT", "RELATIVE", "GOTPCREL",
-                                    "32",   "32S",     "16",   "PC16",  "8",     "PC8"};
+  constexpr const char* kNames[] = {"NONE",     "64",       "PC32", "GOT32", "PLT32", "COPY", "GLOB_DAT", "JUMP_SLOT",
+                                    "RELATIVE", "GOTPCREL", "32",   "32S",   "16",    "PC16", "8",        "PC8"};
   return type < std::size(kNames) ? kNames[type] : "";
 }
 
@@ -110,8 +110,7 @@ class ObjectImage {
     end_ = code_end_ = rounded(slots_ + undefined_ * kSlot, kPage);
     place(false);
     loaded_.size_ = rounded(end_, kPage);
-    void* const memory =
-        ::mmap(nullptr, loaded_.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const memory = ::mmap(nullptr, loaded_.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error(Code::kResourceExhausted, "no memory for machine code", "free memory");
     loaded_.memory_ = memory;
     for (size_t i = 0; i < places_.size(); ++i) {
@@ -189,7 +188,8 @@ class ObjectImage {
     const size_t count = object_.content(table).size() / sizeof(Elf64_Rela);
     for (size_t i = 0; i < count; ++i) {
       const auto entry = object_.at<Elf64_Rela>(table.sh_offset, i);
-      const size_t width = ELF64_R_TYPE(entry.r_info) == R_X86_64_64 || ELF64_R_TYPE(entry.r_info) == R_X86_64_PC64 ? 8 : 4;
+      const size_t width =
+          ELF64_R_TYPE(entry.r_info) == R_X86_64_64 || ELF64_R_TYPE(entry.r_info) == R_X86_64_PC64 ? 8 : 4;
       if (entry.r_offset > target.sh_size || target.sh_size - entry.r_offset < width)
         damaged("a relocation lies outside of its section");
       relocate(entry, base() + place + entry.r_offset, width);
@@ -243,7 +243,8 @@ class ObjectImage {
   void find(std::string_view entry) {
     for (size_t i = 1; i < object_.symbol_count(); ++i) {
       const Elf64_Sym symbol = object_.symbol(i);
-      if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || object_.name_of(symbol) != entry)
+      if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
+          object_.name_of(symbol) != entry)
         continue;
       const uint64_t where = address(i, symbol, true);
       const Elf64_Shdr& section = object_.section(symbol.st_shndx);

@@ -1,5 +1,5 @@
-// Machine code from a relocatable ELF object into memory: what a linker and a dynamic linker do, for the few things that
-// the code generator leaves to them.
+// Machine code from a relocatable ELF object into memory: what a linker and a dynamic linker do, for the few things
+// that the code generator leaves to them.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -47,10 +47,10 @@ class LoadedCode {
 /// Address of a symbol that the object takes from the program; null where there is none of that name.
 using SymbolResolver = FunctionRef<const void*(std::string_view name)>;
 
-/// Loads an x86-64 object (ELF64, ET_REL) of code and constants, and finds its symbol `entry`. Pages are writable first,
-/// executable or read-only afterwards, never writable and executable. Thread-safe.
-/// Error kDataLoss: the bytes are no object, or a damaged one (any bytes are safe to give); kUnsupported: it has a
-/// relocation, section or symbol that is not served, which the message names; kResourceExhausted: no memory.
+/// Loads an x86-64 object (ELF64, ET_REL) of code and constants, and finds its symbol `entry`. Pages are writable
+/// first, executable or read-only afterwards, never writable and executable. Thread-safe. Error kDataLoss: the bytes
+/// are no object, or a damaged one (any bytes are safe to give); kUnsupported: it has a relocation, section or symbol
+/// that is not served, which the message names; kResourceExhausted: no memory.
 LoadedCode load_object(std::span<const std::byte> object, std::string_view entry, SymbolResolver resolve);
 
 /// Tells what listens about loaded code under a name: perf, which reads /tmp/perf-PID.map, with HONE_PERF=1; gdb,
