@@ -31,8 +31,7 @@ std::string age_text(double seconds) {
 }
 
 void print_text(const std::string& folder, const std::vector<code_cache::Entry>& entries, double bytes, bool cleared) {
-  if (cleared)
-    return print(fmt::format("removed {} entries of {} from {}", entries.size(), bytes_text(bytes), folder));
+  if (cleared) return print(fmt::format("removed {} entries of {} from {}", entries.size(), bytes_text(bytes), folder));
   if (!entries.empty()) {
     std::vector<std::vector<std::string>> rows{{"used", "bytes", "code"}};
     for (const code_cache::Entry& entry : entries)

@@ -127,7 +127,7 @@ TEST_F(CodeCache, WhatOthersMayWriteIsNotRead) {
   EXPECT_EQ(code_cache::find(kKey), std::nullopt);
   fs::permissions(path(), fs::perms::others_write, fs::perm_options::remove);
   EXPECT_EQ(code_cache::find(kKey), "code");
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(stat(folder.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700U);
   fs::permissions(folder, fs::perms::others_write, fs::perm_options::add);
