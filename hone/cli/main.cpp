@@ -15,7 +15,8 @@ constexpr const char* kFooter =
     "Results go to stdout, progress and messages to stderr.\n"
     "Exit codes: 0 ok, 1 failed at run time, 2 wrong command line, 3 bad input file, 4 unsupported model or format,\n"
     "7 numerical failure (NaN), 130 interrupted (Ctrl-C) after saving.\n"
-    "Environment: HONE_NUM_THREADS, HONE_LOG (error, warning, info, debug), HONE_ISA (v2, v3, v4), NO_COLOR.\n\n"
+    "Environment: HONE_NUM_THREADS, HONE_LOG (error, warning, info, debug), HONE_ISA (v2, v3, v4), NO_COLOR,\n"
+    "HONE_CACHE_DIR (machine code for the next run), HONE_PERF=1 and HONE_GDB=1 (names of machine code).\n\n"
     "Examples:\n"
     "  hone train examples/fashion.toml\n"
     "  hone evaluate fashion.hone --data examples/fashion.toml\n"
@@ -23,7 +24,8 @@ constexpr const char* kFooter =
     "  hone run program.mlir --inputs x.npz\n"
     "  hone bisect program.mlir --inputs x.npz\n"
     "  hone inspect fashion.hone --kernels\n"
-    "  hone doctor\n\n"
+    "  hone doctor\n"
+    "  hone cache\n\n"
     "`hone VERB --help` shows the options of a verb.";
 
 // What was meant: options of the verb (or of the tool), or verbs.
@@ -94,6 +96,7 @@ int run(int argc, char** argv) {
   add_inspect(app, exit_code);
   add_bench(app, exit_code);
   add_doctor(app, exit_code);
+  add_cache(app, exit_code);
   app.require_subcommand(1);
   if (words.empty()) {
     print_error("no verb given\n  see: hone --help");

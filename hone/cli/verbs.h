@@ -15,5 +15,6 @@ void add_bench(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_bisect(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
+void add_cache(CLI::App& app, int& exit_code);
 
 }  // namespace hone::cli

@@ -214,8 +214,9 @@ std::string folder() {
 std::optional<std::string> find(std::string_view key) {
   const std::string where = folder();
   if (where.empty() || settings.code_cache_bytes == 0) return std::nullopt;
-  const File file{::open(path_of(where, key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
   struct stat status{};
+  if (::stat(where.c_str(), &status) != 0 || !trusted(status)) return std::nullopt;
+  const File file{::open(path_of(where, key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
   if (file.number < 0 || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode) || !trusted(status))
     return std::nullopt;
   const auto size = static_cast<uint64_t>(status.st_size);

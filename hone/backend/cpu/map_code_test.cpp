@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "hone/backend/cpu/element_test_tools.h"
+#include "hone/base/settings.h"
 #include "hone/ir/graph.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
@@ -326,6 +329,51 @@ TEST(MapCode, EqualClustersShareCode) {
   EXPECT_TRUE(code->compile());
   EXPECT_TRUE(MapCode::of(small_body(f32, {5}))->compile());
   EXPECT_EQ(map_code_counts().compiled, before + 1);
+}
+
+size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * 4096;
+}
+
+TEST(MapCode, MemoryStaysFlatOverClusters) {
+  if (!codegen::built()) GTEST_SKIP() << "built without HONE_JIT";
+  ensure_defaults();
+  size_t before = 0;
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_TRUE(MapCode::of(small_body(f32, {4}, 1 + i))->compile());
+    if (i == 150) before = resident_bytes();
+  }
+  EXPECT_LT(resident_bytes(), before + (size_t{8} << 20));
+}
+
+// Computes random clusters, by code that is made (`warm` false) or found.
+int compute_from_cache(bool warm) {
+  ensure_defaults();
+  settings.code_cache_folder = std::getenv("HONE_TEST_FOLDER");
+  const int64_t counts[] = {1, 33, 700};
+  for (uint64_t seed = 1; seed <= 12; ++seed) check_levels(random_body(seed, 3 + seed), counts, "cached cluster");
+  if (testing::Test::HasFailure()) return 1;
+  if (codegen::generator_asked() == warm) return 2;
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  return (text.find("libhone-jit") == std::string::npos) == warm ? 0 : 3;
+}
+
+TEST(MapCodeDeathTest, AWarmProcessHasTheSameBitsAndDoesNotLoadTheGenerator) {
+  if (!codegen::built()) GTEST_SKIP() << "built without HONE_JIT";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  std::string folder = testing::TempDir() + "hone-warm-XXXXXX";
+  if (!std::getenv("HONE_TEST_FOLDER")) {
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    setenv("HONE_TEST_FOLDER", folder.c_str(), 1);
+  }
+  EXPECT_EXIT(std::exit(compute_from_cache(false)), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(std::exit(compute_from_cache(true)), testing::ExitedWithCode(0), "");
+  std::filesystem::remove_all(folder);
+  unsetenv("HONE_TEST_FOLDER");
 }
 
 }  // namespace
