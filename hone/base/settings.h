@@ -9,6 +9,7 @@ namespace hone {
 enum class Reproducible {
   Off,      ///< own kernels: any thread count; library calls: the same thread count
   Threads,  ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
+  Portable,  ///< any x86-64 level and thread count: no library calls, own products and convolutions of fixed order
 };
 
 /// Passes of the compiler, by the names that HONE_PASSES and reports use (hone/compiler/passes.h says what each does).

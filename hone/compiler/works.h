@@ -1,4 +1,5 @@
-// Works of a kernel call: what it does as loops over plain memory (math/work.h), for whoever runs calls without tensors.
+// Works of a kernel call: what it does as loops over plain memory (math/work.h), for whoever runs calls without
+// tensors.
 #pragma once
 #include <cstring>
 #include <memory>
@@ -42,12 +43,18 @@ struct Works {
 
 /// Runs call.prepared, which is Works.
 void run_works(const KernelCall& call);
+/// The same by the functions of a level (Kernels::works).
+void run_works(const KernelCall& call, const math::WorkFn* functions);
 
 /// A kernel that is nothing but its works.
 template <Works (*kWorks)(const KernelQuery&)>
 Kernel works_kernel(const char* name, const char* (*refuses)(const KernelQuery&)) {
-  return {.name = name, .refuses = refuses, .run = run_works, .prepare = [](const KernelQuery& query) {
-            return std::shared_ptr<const void>(std::make_shared<Works>(kWorks(query)));
-          }, .works = kWorks};
+  return {
+      .name = name,
+      .refuses = refuses,
+      .run = static_cast<void (*)(const KernelCall&)>(run_works),
+      .prepare =
+          [](const KernelQuery& query) { return std::shared_ptr<const void>(std::make_shared<Works>(kWorks(query))); },
+      .works = kWorks};
 }
 }  // namespace hone

@@ -1,3 +1,5 @@
 // All functions of works of one instruction-set level.
 #pragma once
 #include "hone/math/box_copy.h"
+#include "hone/math/direct_convolution.h"
+#include "hone/math/packed_contraction.h"
