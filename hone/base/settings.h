@@ -7,8 +7,8 @@ namespace hone {
 
 /// What must give the same bits (docs/numerics.md states the cost of each).
 enum class Reproducible {
-  Off,      ///< own kernels: any thread count; library calls: the same thread count
-  Threads,  ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
+  Off,       ///< own kernels: any thread count; library calls: the same thread count
+  Threads,   ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
   Portable,  ///< any x86-64 level and thread count: no library calls, own products and convolutions of fixed order
 };
 

@@ -1,5 +1,5 @@
-// Work: a loop of a kernel as plain data, so that one description serves the eager call, the executable and objects that
-// are compiled ahead of time, where there are neither tensors nor a C++ library.
+// Work: a loop of a kernel as plain data, so that one description serves the eager call, the executable and objects
+// that are compiled ahead of time, where there are neither tensors nor a C++ library.
 #pragma once
 #include <cstddef>
 #include <cstdint>
