@@ -45,7 +45,7 @@ set(HONE_INTERNAL_HEADERS
     "/hone/device/block_cache\\.h$"
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
     "/hone/function/(auto_jit|check_numerics|concrete|core_state|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
-    "/hone/math/(bits|composites|contraction|convert|erf|exp_log|functors|half|kernels|level|nn[a-z_]*)\\.h$"
+    "/hone/math/(bits|composites|(packed_)?contraction|convert|direct_convolution|erf|exp_log|functors|half|kernels|level|nn[a-z_]*)\\.h$"
     "/hone/math/(power|reduce[a-z_]*|scalar|tile|trigonometry|vec|x86)\\.h$"
     "/hone/nn/(registry|targets)\\.h$"
     "/hone/ops/(batch|control_types|region_vjp|combine|conv_geometry|conv_rules|dot_axes|family|frozen|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"

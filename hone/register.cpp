@@ -15,6 +15,7 @@ void install_defaults() {
   install_cpu_elementwise();
   install_cpu_movement();
   install_cpu_convert();
+  install_cpu_portable();
   install_cpu_contraction();
   install_onednn_contraction();
   install_onednn_convolution();

@@ -10,8 +10,8 @@ namespace hone {
 enum class Reproducible {
   Off,       ///< own kernels: any thread count; library calls: the same thread count
   Threads,   ///< library calls too: fixed partitions, one single-threaded call each, reduced in a fixed tree
-  Portable,  ///< own kernels alone: the same bits on every processor, for any thread count, compiled ahead of time or
-             ///< not
+  Portable,  ///< any processor and thread count, objects too: no library calls, own products and convolutions of fixed
+             ///< order
 };
 
 /// Passes of the compiler, by the names that HONE_PASSES and reports use (hone/compiler/passes.h says what each does).

@@ -8,6 +8,7 @@
 
 #include "hone/base/error.h"
 #include "hone/base/parallel.h"
+#include "hone/base/settings.h"
 #include "hone/cli/bench_report.h"
 #include "hone/cli/modes.h"
 #include "hone/cli/output.h"
@@ -43,6 +44,7 @@ void run(BenchOptions options, bool json) {
   options.mode = chosen_mode(options.mode);
   limit_cpus(options.threads);
   set_threads(options.threads);
+  if (options.portable) settings.reproducible = Reproducible::Portable;
   BenchReport report(options);
   if (options.suite == "ops")
     bench_ops(report);
@@ -75,6 +77,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({kEager, kGraph, kJit}))
       ->default_str("jit, or graph without a code generator");
   verb->add_flag("--no-freeze", options->unfrozen, "modes graph and jit: infer by the model as it is");
+  verb->add_flag("--portable", options->portable, "settings.reproducible = Portable: the same bits on any x86-64");
   verb->add_option("--dtype", options->dtype, "f32")->capture_default_str();
   verb->add_option("--calls", options->calls, "suite rt: how many calls")
       ->capture_default_str()

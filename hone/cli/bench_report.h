@@ -15,6 +15,7 @@ struct BenchOptions {
   std::string mode;  ///< of modes.h
   std::string dtype = "f32";
   bool unfrozen = false;  ///< modes graph and jit: inference by the model as it is
+  bool portable = false;  ///< settings.reproducible = Portable
   bool profile = false;   ///< print the slowest ops of a step
   int threads = 2;
   std::string only;

@@ -52,6 +52,8 @@ Work box_work(const Box& box, size_t item, WorkMemory from, WorkMemory to);
 
 /// Runs call.prepared, which is Works.
 void run_works(const KernelCall& call);
+/// The same by the functions of a level (Kernels::works).
+void run_works(const KernelCall& call, const math::WorkFn* functions);
 
 /// A kernel that is nothing but its works.
 template <Works (*kWorks)(const KernelQuery&)>
@@ -59,7 +61,7 @@ Kernel works_kernel(const char* name, const char* (*refuses)(const KernelQuery&)
   return {
       .name = name,
       .refuses = refuses,
-      .run = run_works,
+      .run = static_cast<void (*)(const KernelCall&)>(run_works),
       .prepare =
           [](const KernelQuery& query) { return std::shared_ptr<const void>(std::make_shared<Works>(kWorks(query))); },
       .works = kWorks};

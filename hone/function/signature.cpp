@@ -4,6 +4,7 @@
 
 #include "hone/base/error.h"
 #include "hone/base/hash.h"
+#include "hone/base/settings.h"
 
 namespace hone {
 namespace {
@@ -33,6 +34,8 @@ Signature::Key Signature::key_of(std::span<const Tensor> leaves, std::span<const
   Key key;
   key.words_.append(statics.begin(), statics.end());
   key.words_.push_back(statics.size());
+  // What is compiled has its kernels chosen.
+  key.words_.push_back(settings.reproducible == Reproducible::Portable);
   for (const Tensor& leaf : leaves) {
     if (!leaf.defined()) {
       key.words_.push_back(kUndefined);

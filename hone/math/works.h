@@ -3,3 +3,5 @@
 #include "hone/math/box_copy.h"
 #include "hone/math/map_rows.h"
 #include "hone/math/reduce_work.h"
+#include "hone/math/direct_convolution.h"
+#include "hone/math/packed_contraction.h"

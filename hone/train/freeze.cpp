@@ -47,6 +47,7 @@ Tensor default_sample(const TensorType& type) {
 struct FrozenModel::State {
   struct Plan {
     TensorType type;
+    bool portable;  // as settings.reproducible was: the plan's kernels are chosen
     std::shared_ptr<const Trace> trace;
     compiler::Compiled compiled;
   };
@@ -91,16 +92,17 @@ struct FrozenModel::State {
   }
 
   std::shared_ptr<const Plan> plan(const TensorType& type) const {
+    const bool portable = settings.reproducible == Reproducible::Portable;
     const std::lock_guard lock(mutex);
     for (auto at = plans.begin(); at != plans.end(); ++at) {
-      if (!((*at)->type == type)) continue;
+      if (!((*at)->type == type) || (*at)->portable != portable) continue;
       if (at != plans.begin()) plans.splice(plans.begin(), plans, at);
       return plans.front();
     }
     auto trace = std::make_shared<Trace>(Trace{bound(type)});
     trace->results = trace->graph.outputs().size();
     const auto fresh =
-        std::make_shared<const Plan>(Plan{type, trace, compiler::compile(trace->graph, compile_options)});
+        std::make_shared<const Plan>(Plan{type, portable, trace, compiler::compile(trace->graph, compile_options)});
     plans.push_front(fresh);
     if (plans.size() > kMaxPlans) plans.pop_back();
     return fresh;

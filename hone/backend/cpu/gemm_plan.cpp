@@ -36,23 +36,30 @@ struct Nest {
   AxisList batch, rows, columns, terms;
 };
 
-Nest nest_of(const Tensor& a, const Tensor& b, const DotAttrs& attrs) {
-  const Ints sa = strides_of(a), sb = strides_of(b);
+/// Shape and strides of an operand.
+struct View {
+  Shape shape;
+  Ints strides;
+  int rank() const { return shape.rank(); }
+};
+
+Nest nest_of(const View& a, const View& b, const DotAttrs& attrs) {
+  const Ints &sa = a.strides, &sb = b.strides;
   const auto at = [](int64_t axis) { return static_cast<size_t>(axis); };
   Nest nest;
   for (size_t i = 0; i < attrs.lhs_batch.size(); ++i) {
     const size_t x = at(attrs.lhs_batch[i]), y = at(attrs.rhs_batch[i]);
-    append(nest.batch, {a.shape()[x].number(), sa[x], sb[y]});
+    append(nest.batch, {a.shape[x].number(), sa[x], sb[y]});
   }
   for (int64_t axis : free_axes(a.rank(), attrs.lhs_batch, attrs.lhs_contract))
-    append(nest.rows, {a.shape()[at(axis)].number(), sa[at(axis)], 0});
+    append(nest.rows, {a.shape[at(axis)].number(), sa[at(axis)], 0});
   for (int64_t axis : free_axes(b.rank(), attrs.rhs_batch, attrs.rhs_contract))
-    append(nest.columns, {b.shape()[at(axis)].number(), 0, sb[at(axis)]});
+    append(nest.columns, {b.shape[at(axis)].number(), 0, sb[at(axis)]});
   // The order of terms is free to choose: that of a's axes.
   for (int64_t axis = 0; axis < a.rank(); ++axis) {
     for (size_t i = 0; i < attrs.lhs_contract.size(); ++i) {
       if (attrs.lhs_contract[i] == axis)
-        append(nest.terms, {a.shape()[at(axis)].number(), sa[at(axis)], sb[at(attrs.rhs_contract[i])]});
+        append(nest.terms, {a.shape[at(axis)].number(), sa[at(axis)], sb[at(attrs.rhs_contract[i])]});
     }
   }
   return nest;
@@ -99,17 +106,19 @@ bool readable(int64_t rows, int64_t columns, int64_t row, int64_t column) {
          ((rows == 1 || row == 1) && (columns == 1 || column >= rows));
 }
 
-Tensor packed(const Tensor& x, const Ints& batch, const Ints& first, const Ints& second) {
-  const Ints strides = strides_of(x);
-  TensorType type{x.dtype(), {}};
-  Ints order;
+// Packs `x`, which becomes what it is packed to.
+GemmPacking pack(View& x, DType dtype, const Ints& batch, const Ints& first, const Ints& second) {
+  GemmPacking packing{{dtype, {}}, {}};
   for (const Ints* axes : {&batch, &first, &second}) {
     for (int64_t axis : *axes) {
-      type.shape.push_back(x.shape()[static_cast<size_t>(axis)]);
-      order.push_back(strides[static_cast<size_t>(axis)]);
+      packing.type.shape.push_back(x.shape[static_cast<size_t>(axis)]);
+      packing.strides.push_back(x.strides[static_cast<size_t>(axis)]);
     }
   }
-  return x.alias(type, order).dense();
+  x.shape = packing.type.shape;
+  x.strides = Ints(packing.strides.size(), 1);
+  for (size_t i = x.strides.size(); i-- > 1;) x.strides[i - 1] = x.strides[i] * x.shape[i].number();
+  return packing;
 }
 
 Ints range(size_t from, size_t count) {
@@ -120,31 +129,41 @@ Ints range(size_t from, size_t count) {
 
 }  // namespace
 
-Gemm plan_gemm(const KernelCall& call, bool unit_strides) {
-  Gemm gemm{{}, call.inputs[0], call.inputs[1]};
-  DotAttrs attrs = &call.op == &ops::dense ? dense_as_dot(gemm.a.rank()) : call.attrs.as<DotAttrs>();
-  Nest nest = nest_of(gemm.a, gemm.b, attrs);
-  gemm.plan = plan_of(nest);
-  const GemmPlan& p = gemm.plan;
+GemmLayout layout_gemm(const Op& op, AttrRef attributes, std::span<const Tensor> inputs, bool unit_strides) {
+  const DType dtype = inputs[0].dtype();
+  View a{inputs[0].shape(), strides_of(inputs[0])}, b{inputs[1].shape(), strides_of(inputs[1])};
+  DotAttrs attrs = &op == &ops::dense ? dense_as_dot(a.rank()) : attributes.as<DotAttrs>();
+  Nest nest = nest_of(a, b, attrs);
+  GemmLayout layout{plan_of(nest), {}, {}};
+  const GemmPlan& p = layout.plan;
   const bool one_k = nest.terms.size() <= 1;
   const bool a_fits = one_k && (!unit_strides || readable(p.m, p.k, p.a_row, p.a_k));
   const bool b_fits = one_k && (!unit_strides || readable(p.k, p.n, p.b_k, p.b_column));
-  if (a_fits && b_fits) return gemm;
+  if (a_fits && b_fits) return layout;
   const size_t batches = attrs.lhs_batch.size(), terms = attrs.lhs_contract.size();
   if (!a_fits) {
-    const Ints rows = free_axes(gemm.a.rank(), attrs.lhs_batch, attrs.lhs_contract);
-    gemm.a = packed(gemm.a, attrs.lhs_batch, rows, attrs.lhs_contract);
+    const Ints rows = free_axes(a.rank(), attrs.lhs_batch, attrs.lhs_contract);
+    layout.a = pack(a, dtype, attrs.lhs_batch, rows, attrs.lhs_contract);
     attrs.lhs_batch = range(0, batches);
     attrs.lhs_contract = range(batches + rows.size(), terms);
   }
   if (!b_fits) {
-    const Ints columns = free_axes(gemm.b.rank(), attrs.rhs_batch, attrs.rhs_contract);
-    gemm.b = packed(gemm.b, attrs.rhs_batch, attrs.rhs_contract, columns);
+    const Ints columns = free_axes(b.rank(), attrs.rhs_batch, attrs.rhs_contract);
+    layout.b = pack(b, dtype, attrs.rhs_batch, attrs.rhs_contract, columns);
     attrs.rhs_batch = range(0, batches);
     attrs.rhs_contract = range(batches, terms);
   }
-  gemm.plan = plan_of(nest_of(gemm.a, gemm.b, attrs));
-  return gemm;
+  layout.plan = plan_of(nest_of(a, b, attrs));
+  return layout;
+}
+
+Gemm plan_gemm(const KernelCall& call, bool unit_strides) {
+  const GemmLayout layout = layout_gemm(call.op, call.attrs, call.inputs, unit_strides);
+  const auto operand = [&](const std::optional<GemmPacking>& packing, size_t i) {
+    const Tensor& x = call.inputs[i];
+    return packing ? x.alias(packing->type, packing->strides).dense() : x;
+  };
+  return {layout.plan, operand(layout.a, 0), operand(layout.b, 1)};
 }
 
 }  // namespace hone

@@ -1,6 +1,9 @@
 // A dot_general as a loop over matrix products: which axes are looped over, what the strides of rows, columns and terms
 // are.
 #pragma once
+#include <optional>
+#include <span>
+
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 
@@ -30,14 +33,26 @@ struct GemmPlan {
   }
 };
 
-/// A plan and the operands it speaks of: the call's own, or packed copies where their strides fit no matrix.
-struct Gemm {
+/// An operand whose strides fit no matrix, and how it lies where it is packed: dense, in the order of `strides`.
+struct GemmPacking {
+  TensorType type;
+  Ints strides;  ///< of the operand, axis by axis of `type`
+};
+/// A plan by types and layouts alone.
+struct GemmLayout {
   GemmPlan plan;
-  Tensor a, b;
+  std::optional<GemmPacking> a, b;
 };
 
 /// Of a dot_general or dense call. `unit_strides`: each matrix must have a unit stride along rows or columns (what BLAS
 /// can read).
+GemmLayout layout_gemm(const Op& op, AttrRef attrs, std::span<const Tensor> inputs, bool unit_strides);
+
+/// A plan and the operands it speaks of: the call's own, or packed copies.
+struct Gemm {
+  GemmPlan plan;
+  Tensor a, b;
+};
 Gemm plan_gemm(const KernelCall& call, bool unit_strides);
 
 }  // namespace hone

@@ -6,6 +6,7 @@ namespace hone {
 void install_cpu_elementwise();
 void install_cpu_movement();
 void install_cpu_convert();
+void install_cpu_portable();  ///< before all other kernels of products and convolutions
 void install_onednn_contraction();
 void install_onednn_convolution();
 void install_cpu_contraction();  ///< before install_onednn_contraction(): takes the small and the odd

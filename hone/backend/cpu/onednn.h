@@ -69,6 +69,11 @@ const std::string& last_implementation();
 /// and a host's executor, which runs the pieces.
 inline bool fixed_partitions() { return settings.reproducible == Reproducible::Threads || has_executor(); }
 
+/// Why no library call may serve, or null.
+inline const char* refuses_library() {
+  return settings.reproducible == Reproducible::Portable ? "settings.reproducible is Portable" : nullptr;
+}
+
 /// A dot_general or dense call by sgemm: f32 and 16-bit floats, nothing empty.
 void matmul(const KernelCall& call);
 

@@ -27,6 +27,7 @@ ConvGeometry geometry(const KernelCall& call) {
 }
 
 const char* refuses(const KernelQuery& query) {
+  if (const char* why = onednn::refuses_library()) return why;
   const DType dtype = query.inputs[0].dtype();
   if (dtype != f32 && !is_half(dtype)) return "oneDNN convolves floats of 16 and 32 bits";
   for (const Tensor& input : query.inputs) {

@@ -214,6 +214,7 @@ using onednn::FrozenCall;
 using onednn::FrozenPrimitive;
 
 const char* refuses(const KernelQuery& query) {
+  if (const char* why = onednn::refuses_library()) return why;
   if (query.inputs[0].dtype() != f32) return "the frozen call is for f32";
   for (const Tensor& input : query.inputs) {
     if (input.size() == 0) return "an operand is empty";

@@ -20,6 +20,7 @@ constexpr int64_t kThreaded = (1 << 18) + 1;  // multiply-adds below which one t
 constexpr int64_t kPieces = 8;
 
 const char* refuses(const KernelQuery& query) {
+  if (const char* why = onednn::refuses_library()) return why;
   const DType dtype = query.inputs[0].dtype();
   if (dtype != f32 && !is_half(dtype)) return "oneDNN multiplies floats of 16 and 32 bits";
   return query.inputs[0].size() == 0 || query.inputs[1].size() == 0 ? "an operand is empty" : nullptr;

@@ -13,7 +13,9 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 }  // namespace
 
-void run_works(const KernelCall& call) {
+void run_works(const KernelCall& call) { run_works(call, kernels().works); }
+
+void run_works(const KernelCall& call, const math::WorkFn* functions) {
   const auto& works = *static_cast<const Works*>(call.prepared);
   SmallVector<int64_t, 4> offsets;
   int64_t bytes = 0;
@@ -31,7 +33,7 @@ void run_works(const KernelCall& call) {
                                                              : temporaries.data() + offsets[index];
       memory.push_back(base + m.offset);
     }
-    const math::WorkFn function = kernels().works[static_cast<int>(work.function)];
+    const math::WorkFn function = functions[static_cast<int>(work.function)];
     parallel_for(
         work.count, work.grain,
         [&](int64_t begin, int64_t end) {
