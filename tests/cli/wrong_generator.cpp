@@ -29,6 +29,6 @@ extern "C" const Generator* hone_jit_generator(int32_t version) {
   const auto entry = library ? reinterpret_cast<EntryFn>(dlsym(library, kEntry)) : nullptr;
   right = entry ? entry(version) : nullptr;
   static Generator wrong{};
-  if (right) wrong = {right->version, right->fingerprint, compile_map};
+  if (right) wrong = *right, wrong.compile_map = compile_map;
   return right ? &wrong : nullptr;
 }
