@@ -22,6 +22,7 @@ constexpr const char* kFooter =
     "  hone evaluate fashion.hone --data examples/fashion.toml\n"
     "  hone predict fashion.hone shoe.png --json\n"
     "  hone run program.mlir --inputs x.npz\n"
+    "  hone compile fashion.hone -o fashion.o --header fashion.h\n"
     "  hone bisect program.mlir --inputs x.npz\n"
     "  hone inspect fashion.hone --kernels\n"
     "  hone doctor\n"
@@ -92,6 +93,7 @@ int run(int argc, char** argv) {
   add_evaluate(app, exit_code);
   add_predict(app, exit_code);
   add_run(app, exit_code);
+  add_compile(app, exit_code);
   add_bisect(app, exit_code);
   add_inspect(app, exit_code);
   add_bench(app, exit_code);

@@ -13,6 +13,7 @@ void add_predict(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
+void add_compile(CLI::App& app, int& exit_code);
 void add_bisect(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);

@@ -7,7 +7,7 @@
 namespace hone::compiler {
 namespace {
 
-ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
+ir::Graph decompose_once(const ir::Graph& graph, bool objects, bool& changed) {
   ir::Recorder recorder(graph.shared_context());
   std::vector<Tensor> values(graph.values());
   for (const ir::Input& input : graph.inputs())
@@ -22,7 +22,7 @@ ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
               {inputs.data(), inputs.size()},
               {values.data() + node.first_result, node.results},
               graph.origin(node).location()};
-    if (!node.op->decompose || service_of(graph, node).served) {
+    if (!node.op->decompose || service_of(graph, node, objects).served) {
       SmallVector<ir::ValueId, 8> operands;
       for (const Tensor& input : inputs) operands.push_back(recorder.value_of(input, call.location));
       const uint32_t made =
@@ -44,12 +44,12 @@ ir::Graph decompose_once(const ir::Graph& graph, bool& changed) {
 
 }  // namespace
 
-ir::Graph decompose(const ir::Graph& graph) {
+ir::Graph decompose(const ir::Graph& graph, bool objects) {
   bool changed = false;
-  ir::Graph result = decompose_once(graph, changed);
+  ir::Graph result = decompose_once(graph, objects, changed);
   while (changed) {
     changed = false;
-    result = decompose_once(result, changed);
+    result = decompose_once(result, objects, changed);
   }
   return result;
 }

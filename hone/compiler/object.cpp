@@ -321,7 +321,7 @@ ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> varia
     throw Error(Code::kInvalidArgument, fmt::format("'{}' is no name for C functions", options.name),
                 "use letters, digits and underscores");
   const PortableScope portable;
-  const Compiled compiled = compile(optimize(graph), {});
+  const Compiled compiled = compile(optimize(graph), {.objects = true});
   return Assembler(*compiled.executable, variables, results).emit(options);
 }
 

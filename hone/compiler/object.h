@@ -9,13 +9,6 @@
 
 namespace hone::compiler {
 
-/// What a C program needs.
-struct ObjectFiles {
-  std::string object;   ///< ELF, relocatable
-  std::string header;   ///< C99, also C++
-  std::string weights;  ///< a file for NAME_load_weights; empty where the object has them
-};
-
 /// The static program as an object. It computes by the kernels of settings.reproducible = Portable, so that its results
 /// have the bits of that mode on every processor. `variables` are the values of the program's Variable inputs: those
 /// that it assigns become the caller's state, which begins with them, the others constants. `results`: how many of the
@@ -23,5 +16,13 @@ struct ObjectFiles {
 /// make; kInvalidArgument for a name that is no C identifier; kFailedPrecondition in a build without the generator.
 ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> variables, size_t results,
                            const ObjectOptions& options = {});
+
+/// One run of a stateless object that is linked into this process: dense results of the types told. `files` are of this
+/// processor. Error kUnsupported, kDataLoss as load_object; kInternal with the object's status.
+std::vector<Tensor> run_object(const ObjectFiles& files, const ObjectOptions& options, std::span<const Tensor> inputs,
+                               std::span<const TensorType> results);
+
+/// The header with more lines in its first comment.
+std::string with_comment(const std::string& header, const std::string& lines);
 
 }  // namespace hone::compiler

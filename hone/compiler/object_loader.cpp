@@ -98,17 +98,19 @@ const char* name_of_relocation(uint32_t type) {
 
 }  // namespace
 
-// An object on its way into memory: code and slots in the first pages, constants behind.
+// An object on its way into memory: code and slots in the first pages, constants behind, variables in the last.
 class ObjectImage {
  public:
   ObjectImage(std::span<const std::byte> object, SymbolResolver resolve)
       : object_(object), resolve_(resolve), places_(object_.sections.size(), kNowhere) {
-    place(true);
+    place(Code);
     slots_ = rounded(end_, kSlot);
     slot_of_.resize(object_.symbol_count(), kNowhere);
     for (size_t i = 1; i < slot_of_.size(); ++i) undefined_ += object_.symbol(i).st_shndx == SHN_UNDEF;
     end_ = code_end_ = rounded(slots_ + undefined_ * kSlot, kPage);
-    place(false);
+    place(Constants);
+    end_ = constants_end_ = rounded(end_, kPage);
+    place(Variables);
     loaded_.size_ = rounded(end_, kPage);
     void* const memory = ::mmap(nullptr, loaded_.size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error(Code::kResourceExhausted, "no memory for machine code", "free memory");
@@ -123,7 +125,7 @@ class ObjectImage {
     for (const Elf64_Shdr& section : object_.sections) relocate(section);
     find(entry);
     if (::mprotect(base(), code_end_, PROT_READ | PROT_EXEC) != 0 ||
-        (loaded_.size_ > code_end_ && ::mprotect(base() + code_end_, loaded_.size_ - code_end_, PROT_READ) != 0))
+        (constants_end_ > code_end_ && ::mprotect(base() + code_end_, constants_end_ - code_end_, PROT_READ) != 0))
       throw Error(Code::kResourceExhausted, "memory cannot be made executable",
                   "allow it (SELinux's execmem, systemd's MemoryDenyWriteExecute), or settings.jit = false");
     return std::move(loaded_);
@@ -134,12 +136,17 @@ class ObjectImage {
 
   std::byte* base() { return static_cast<std::byte*>(loaded_.memory_); }
 
-  void place(bool code) {
+  enum Pages { Code, Constants, Variables };
+
+  void place(Pages pages) {
     for (size_t i = 0; i < places_.size(); ++i) {
       const Elf64_Shdr& section = object_.sections[i];
-      if ((section.sh_flags & SHF_ALLOC) == 0 || ((section.sh_flags & SHF_EXECINSTR) != 0) != code) continue;
-      if ((section.sh_flags & SHF_TLS) != 0 || ((section.sh_flags & SHF_WRITE) != 0 && section.sh_size > 0))
-        unsupported("it has data that is written");
+      const Pages own = (section.sh_flags & SHF_EXECINSTR) != 0 ? Code
+                        : (section.sh_flags & SHF_WRITE) != 0   ? Variables
+                                                                : Constants;
+      if ((section.sh_flags & SHF_ALLOC) == 0 || own != pages) continue;
+      if ((section.sh_flags & SHF_TLS) != 0) unsupported("it has variables of threads");
+      if (own == Code && (section.sh_flags & SHF_WRITE) != 0) unsupported("it has code that is written");
       const size_t alignment = std::max<size_t>(section.sh_addralign, 1);
       if (alignment > kPage || (alignment & (alignment - 1)) != 0) damaged("a section has an impossible alignment");
       if (section.sh_size > kLargest || end_ > kLargest) damaged("a section is too large");
@@ -244,27 +251,37 @@ class ObjectImage {
     for (size_t i = 1; i < object_.symbol_count(); ++i) {
       const Elf64_Sym symbol = object_.symbol(i);
       if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
-          object_.name_of(symbol) != entry)
+          ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
         continue;
       const uint64_t where = address(i, symbol, true);
       const Elf64_Shdr& section = object_.section(symbol.st_shndx);
       if ((section.sh_flags & SHF_EXECINSTR) == 0 || symbol.st_size > section.sh_size - symbol.st_value ||
           symbol.st_value == section.sh_size)
-        damaged(fmt::format("'{}' is no code", entry));
+        damaged(fmt::format("'{}' is no code", object_.name_of(symbol)));
+      if (object_.name_of(symbol) != entry) {
+        loaded_.functions_.emplace_back(object_.name_of(symbol), reinterpret_cast<const void*>(where));
+        continue;
+      }
       loaded_.entry_ = reinterpret_cast<const void*>(where);
       loaded_.entry_size_ = symbol.st_size;
-      return;
     }
-    damaged(fmt::format("it has no symbol '{}'", entry));
+    if (!loaded_.entry_) damaged(fmt::format("it has no symbol '{}'", entry));
   }
 
   ObjectFile object_;
   SymbolResolver resolve_;
   std::vector<size_t> places_;   // of sections
   std::vector<size_t> slot_of_;  // by symbol
-  size_t slots_ = 0, undefined_ = 0, used_ = 0, end_ = 0, code_end_ = 0;
+  size_t slots_ = 0, undefined_ = 0, used_ = 0, end_ = 0, code_end_ = 0, constants_end_ = 0;
   LoadedCode loaded_;
 };
+
+const void* LoadedCode::find(std::string_view name) const {
+  for (const auto& [own, where] : functions_) {
+    if (own == name) return where;
+  }
+  return nullptr;
+}
 
 LoadedCode load_object(std::span<const std::byte> object, std::string_view entry, SymbolResolver resolve) {
   return ObjectImage(object, resolve).finish(entry);

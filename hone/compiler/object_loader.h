@@ -3,8 +3,10 @@
 #pragma once
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "hone/base/function_ref.h"
 
@@ -21,6 +23,7 @@ class LoadedCode {
     std::swap(entry_, other.entry_);
     std::swap(entry_size_, other.entry_size_);
     std::swap(debug_entry_, other.debug_entry_);
+    std::swap(functions_, other.functions_);
     return *this;
   }
   ~LoadedCode();
@@ -33,6 +36,8 @@ class LoadedCode {
   }
   /// Bytes of the entry symbol's code.
   size_t entry_size() const { return entry_size_; }
+  /// Where another function that the object offers begins; null for one that it does not.
+  const void* find(std::string_view name) const;
 
  private:
   friend class ObjectImage;
@@ -41,7 +46,8 @@ class LoadedCode {
   size_t size_ = 0;
   const void* entry_ = nullptr;
   size_t entry_size_ = 0;
-  void* debug_entry_ = nullptr;  // of gdb's list
+  void* debug_entry_ = nullptr;                                 // of gdb's list
+  std::vector<std::pair<std::string, const void*>> functions_;  // beside the entry
 };
 
 /// Address of a symbol that the object takes from the program; null where there is none of that name.

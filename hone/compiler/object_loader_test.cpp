@@ -56,7 +56,7 @@ bool computes(const LoadedCode& code) {
   std::vector<float> x(64), y(64), out(64);
   for (size_t i = 0; i < 64; ++i) x[i] = static_cast<float>(i) - 30.5F, y[i] = static_cast<float>(i * i);
   void* const pointers[] = {x.data(), y.data(), out.data()};
-  code.function<MapFn>()(pointers, 64);
+  code.function<MapFn>()(pointers, nullptr, 1, 64);
   for (size_t i = 0; i < 64; ++i) {
     if (out[i] != y[i] + std::fabs(x[i])) return false;
   }
@@ -105,7 +105,7 @@ TEST_F(ObjectLoader, CallsWhatTheProgramResolves) {
   const LoadedCode code = load(object_of(ops::exponential, f64), reinterpret_cast<const void*>(tile));
   std::vector<double> x(64, 3), y(64, 1), out(64);
   void* const pointers[] = {x.data(), y.data(), out.data()};
-  code.function<MapFn>()(pointers, 64);
+  code.function<MapFn>()(pointers, nullptr, 1, 64);
   EXPECT_GT(calls, 0);
   EXPECT_EQ(out, std::vector<double>(64, 31));
 }

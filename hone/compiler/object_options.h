@@ -14,4 +14,11 @@ struct ObjectOptions {
   std::string comment{};       ///< lines that the header tells about the model
 };
 
+/// What a C program needs.
+struct ObjectFiles {
+  std::string object;   ///< ELF, relocatable
+  std::string header;   ///< C99, also C++
+  std::string weights;  ///< a file for NAME_load_weights; empty where the object has them
+};
+
 }  // namespace hone::compiler

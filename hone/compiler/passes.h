@@ -23,7 +23,8 @@ ir::Graph simplify(const ir::Graph& graph, bool constant_folding = true);
 
 /// Puts the decomposition in place of calls that no kernel serves.
 ///   %1 = adam_update ... : f64   =>   %1 = multiply ...; %2 = add ...
-ir::Graph decompose(const ir::Graph& graph);
+/// `objects` as service_of has it.
+ir::Graph decompose(const ir::Graph& graph, bool objects = false);
 
 /// Batch norm in training as statistics and elementwise calls with the kernel's bits, so that normalising joins
 /// clusters.

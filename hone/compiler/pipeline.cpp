@@ -155,7 +155,7 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOpt
   p.step(&P::simplify, simplify_in(p));  // what bound shapes allow
   p.step(&P::remove_dead, remove_dead);
   p.step(&P::expand_norm, expand_norm);
-  p.step(&P::decompose, decompose);
+  p.step(&P::decompose, [&](const ir::Graph& g) { return decompose(g, options.objects); });
   p.step(&P::simplify, simplify_in(p));  // what decompositions bring
   p.step(&P::remove_dead, remove_dead);
   p.step(&P::share_transposes, share_transposes);
@@ -164,7 +164,7 @@ Compiled compile_once(const ir::Graph& graph, bool save_memory, const CompileOpt
   p.step(&P::cluster, [&](const ir::Graph& g) { return cluster(g, &result.fusion, p.seed(&P::cluster)); });
   p.step(&P::schedule, schedule);
   result.passes = std::move(p.reports);
-  Plan plan = make_plan(p.take(), options.machine_code);
+  Plan plan = make_plan(p.take(), options.machine_code, options.objects);
   note_loops(plan, result.fusion);
   p.dump(plan, result.fusion);
   result.executable = std::make_shared<Executable>(std::move(plan));

@@ -44,6 +44,7 @@ ir::Graph optimize(const ir::Graph& graph, std::vector<Stage>* stages = nullptr)
 struct CompileOptions {
   bool machine_code = false;  ///< made before compile returns; else in the background while it runs (settings.jit)
   std::vector<Stage>* stages = nullptr;  ///< as optimize takes it
+  bool objects = false;  ///< by kernels that have works where there are some (compiler/works.h), ops decomposed for it
 };
 
 /// Compiles a static graph for the CPU. HONE_PASSES=-NAME,... and settings.passes leave passes out, cluster=SEED in it

@@ -22,8 +22,8 @@ size_t bytes_of(const TensorType& type) { return static_cast<size_t>(type.shape.
 // Walks the graph once as the evaluator would, with tensors that have a layout and no elements.
 class Walk {
  public:
-  Walk(Plan& plan, bool machine_code)
-      : plan_(plan), graph_(plan.graph), machine_code_(machine_code), values_(plan.graph.values()) {
+  Walk(Plan& plan, bool machine_code, bool objects)
+      : plan_(plan), graph_(plan.graph), machine_code_(machine_code), objects_(objects), values_(plan.graph.values()) {
     plan.places.resize(graph_.values());
   }
 
@@ -101,6 +101,9 @@ class Walk {
         if (!step.refused) step.refused = why;
         continue;
       }
+      if (!step.kernel) step.kernel = &kernel;
+      if (!objects_) break;
+      if (!kernel.works) continue;
       step.kernel = &kernel;
       break;
     }
@@ -142,7 +145,7 @@ class Walk {
 
   Plan& plan_;
   const ir::Graph& graph_;
-  const bool machine_code_;
+  const bool machine_code_, objects_;
   std::vector<Tensor> values_;
   std::vector<Tensor> held_tensors_;  // so that no two buffers share an address
   std::unordered_map<const Buffer*, uint32_t> windows_;
@@ -379,7 +382,7 @@ void lay_out(Plan& plan) {
 
 }  // namespace
 
-Service service_of(const ir::Graph& graph, const ir::Node& node) {
+Service service_of(const ir::Graph& graph, const ir::Node& node, bool objects) {
   if (node.op->op_class == OpClass::Effect) return {true, nullptr};
   const auto is_static = [&](ir::ValueId value) { return graph.type(value).shape.is_static(); };
   bool all_static = std::ranges::all_of(graph.operands(node), is_static);
@@ -396,7 +399,7 @@ Service service_of(const ir::Graph& graph, const ir::Node& node) {
   }
   const KernelQuery query{*node.op, node.attrs, {inputs.data(), inputs.size()}, outputs};
   for (const Kernel& kernel : kernels(*node.op)) {
-    if (!kernel.refuses || !kernel.refuses(query)) return {true, &kernel};
+    if ((kernel.works || !objects) && (!kernel.refuses || !kernel.refuses(query))) return {true, &kernel};
   }
   return {};
 }
@@ -406,9 +409,9 @@ Tensor placeholder(const TensorType& type) {
   return Tensor::borrow(&anchor, {}, u8).alias(type);
 }
 
-Plan make_plan(ir::Graph graph, bool machine_code) {
+Plan make_plan(ir::Graph graph, bool machine_code, bool objects) {
   Plan plan{std::move(graph), {}, {}, {}, 0, 0};
-  Walk(plan, machine_code).run();
+  Walk(plan, machine_code, objects).run();
   find_lifetimes(plan);
   find_outputs(plan);
   InPlace(plan).run();

@@ -66,10 +66,12 @@ struct Service {
   bool served = false;
   const Kernel* kernel = nullptr;
 };
-Service service_of(const ir::Graph& graph, const ir::Node& node);
+/// `objects`: kernels without works do not count (ObjectOptions).
+Service service_of(const ir::Graph& graph, const ir::Node& node, bool objects = false);
 
 /// Chooses kernels, shares memory and lays out the arena. The graph is static, scheduled, and each of its calls has a
-/// view, a kernel or an effect. Error kUnsupported names a call that nobody serves. `machine_code` as in KernelQuery.
-Plan make_plan(ir::Graph graph, bool machine_code = false);
+/// view, a kernel or an effect. Error kUnsupported names a call that nobody serves. `machine_code` as in KernelQuery;
+/// `objects`: kernels that have works come before those that have none.
+Plan make_plan(ir::Graph graph, bool machine_code = false, bool objects = false);
 
 }  // namespace hone::compiler

@@ -176,13 +176,16 @@ compiler::BoundCall Lowered::bind(const std::vector<Tensor>& arguments, const st
   return executable.bind(inputs, outputs);
 }
 
-void Lowered::write_object(const std::string& object, const std::string& header,
-                           const compiler::ObjectOptions& options) const {
+compiler::ObjectFiles Lowered::object(const compiler::ObjectOptions& options) const {
   need_static(*state_, "an object");
   std::vector<Tensor> values;
   for (const Variable& variable : state_->trace->variables) values.push_back(variable.value().dense());
-  const compiler::ObjectFiles files =
-      compiler::compile_object(state_->trace->graph, values, state_->trace->results, options);
+  return compiler::compile_object(state_->trace->graph, values, state_->trace->results, options);
+}
+
+void Lowered::write_object(const std::string& object, const std::string& header,
+                           const compiler::ObjectOptions& options) const {
+  const compiler::ObjectFiles files = this->object(options);
   write_file_atomic(object, files.object);
   write_file_atomic(header, files.header);
   if (files.weights.empty()) return;

@@ -43,6 +43,8 @@ class Lowered {
   /// Errors: those of compiler::compile_object, and of writing files; kFailedPrecondition where extents are symbols.
   void write_object(const std::string& object, const std::string& header,
                     const compiler::ObjectOptions& options = {}) const;
+  /// The same in memory.
+  compiler::ObjectFiles object(const compiler::ObjectOptions& options = {}) const;
 
  private:
   std::shared_ptr<const State> state_;

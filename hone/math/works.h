@@ -1,7 +1,7 @@
 // All functions of works of one instruction-set level.
 #pragma once
 #include "hone/math/box_copy.h"
-#include "hone/math/map_rows.h"
-#include "hone/math/reduce_work.h"
 #include "hone/math/direct_convolution.h"
+#include "hone/math/map_rows.h"
 #include "hone/math/packed_contraction.h"
+#include "hone/math/reduce_work.h"

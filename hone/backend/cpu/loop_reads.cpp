@@ -1,4 +1,5 @@
-// Blocks at run-time indices of tensors that a loop does not change, as steps: read where they lie, whatever their size.
+// Blocks at run-time indices of tensors that a loop does not change, as steps: read where they lie, whatever their
+// size.
 #include "hone/backend/cpu/loop_steps.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
@@ -46,8 +47,7 @@ const char* LoopSteps::read(const ir::Graph& graph, const ir::Node& node, std::s
     first = row(ops::add, both, index);
   }
   const int both[] = {table, first};
-  places[node.first_result] =
-      call(codegen::LoopStep::kRead, both, dtype(table), graph.type(node.first_result));
+  places[node.first_result] = call(codegen::LoopStep::kRead, both, dtype(table), graph.type(node.first_result));
   return nullptr;
 }
 
