@@ -50,7 +50,8 @@ Source model_source(const Arguments& arguments) {
   type.shape.insert(0, Dim(arguments.batch));
   const nn::FrozenModel frozen = nn::freeze(model, {.input = type});
   Source source;
-  const Tensor drawn = random::uniform(random::state(arguments.seed), type.shape, 0, is_floating(type.dtype) ? 1 : 2).second;
+  const Tensor drawn =
+      random::uniform(random::state(arguments.seed), type.shape, 0, is_floating(type.dtype) ? 1 : 2).second;
   const Tensor x = cast(drawn, type.dtype);
   source.inputs = {x.dense()};
   source.expected = {model.predict(x, arguments.batch).dense()};
@@ -158,18 +159,19 @@ int compile(const Arguments& arguments) {
   for (const Tensor& each : source.expected) types.push_back(each.type());
   const Difference d = compare(compiler::run_object(here, options, source.inputs, types), source.expected);
   if (!d.within) {
-    throw Error(Code::kNumerical,
-                {.what = "the object does not compute what the model does",
-                 .details = {fmt::format("largest difference: {:.3g}, {:.3g} of the largest output", d.largest, d.relative),
-                             "allowed: 1e-5 of it, 2 units in the last place for f16 and bf16"},
-                 .fix = "look for sums that cancel, or compile from f64; please report it with the model"});
+    throw Error(
+        Code::kNumerical,
+        {.what = "the object does not compute what the model does",
+         .details = {fmt::format("largest difference: {:.3g}, {:.3g} of the largest output", d.largest, d.relative),
+                     "allowed: 1e-5 of it, 2 units in the last place for f16 and bf16"},
+         .fix = "look for sums that cancel, or compile from f64; please report it with the model"});
   }
   options.arm64 = arguments.target == "aarch64-linux-gnu";
   const compiler::ObjectFiles files = options.arm64 ? source.compile(options) : here;
-  const std::string checked =
-      fmt::format("checked on sample data: largest difference to the model {:.3g} ({:.3g} of the largest output), the\n"
-                  "same largest output in {:.4g} % of rows\n",
-                  d.largest, d.relative, 100 * d.argmax_agreement);
+  const std::string checked = fmt::format(
+      "checked on sample data: largest difference to the model {:.3g} ({:.3g} of the largest output), the\n"
+      "same largest output in {:.4g} % of rows\n",
+      d.largest, d.relative, 100 * d.argmax_agreement);
   write_file_atomic(arguments.output, files.object);
   write_file_atomic(arguments.header, compiler::with_comment(files.header, source.comment + checked));
   if (!options.embed_weights) write_file_atomic(arguments.weights, files.weights);
@@ -218,11 +220,14 @@ void add_compile(CLI::App& app, int& exit_code) {
   verb->add_option("--seed", arguments->seed, "Of the sample data of the check")->type_name("N")->capture_default_str();
   verb->add_flag("--json", arguments->json, "One JSON document instead of text");
   verb->footer(
-      "The object needs libc and libm alone. It computes with kernels of fixed order, so that it gives the same bits on\n"
-      "every processor; the check prints how far they lie from the model's, and fails above 1e-5 of the largest output.\n"
+      "The object needs libc and libm alone. It computes with kernels of fixed order, so that it gives the same bits "
+      "on\n"
+      "every processor; the check prints how far they lie from the model's, and fails above 1e-5 of the largest "
+      "output.\n"
       "The header says how to call it.\n\nExamples:\n"
       "  hone compile fashion.hone -o fashion.o --header fashion.h\n"
-      "  hone compile fashion.hone -o fashion.o --header fashion.h --target aarch64-linux-gnu --weights fashion.weights");
+      "  hone compile fashion.hone -o fashion.o --header fashion.h --target aarch64-linux-gnu --weights "
+      "fashion.weights");
   verb->callback([arguments, &exit_code] { exit_code = compile(*arguments); });
 }
 

@@ -47,8 +47,8 @@ std::vector<Tensor> run_object(const ObjectFiles& files, const ObjectOptions& op
   };
   if (!files.weights.empty()) {
     const TemporaryFile weights(files.weights);
-    const auto load = reinterpret_cast<int (*)(const char*)>(
-        const_cast<void*>(code.find(options.name + "_load_weights")));
+    const auto load =
+        reinterpret_cast<int (*)(const char*)>(const_cast<void*>(code.find(options.name + "_load_weights")));
     check("load_weights", load(weights.path()));
   }
   const auto scratch_bytes =

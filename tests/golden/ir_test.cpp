@@ -34,7 +34,7 @@ const std::map<std::string, Named, std::less<>>& passes() {
       {"remove_dead", {compiler::remove_dead}},
       {"simplify", {[](const ir::Graph& g) { return simplify(g); }}},
       {"expand_norm", {compiler::expand_norm}},
-      {"decompose", {compiler::decompose}},
+      {"decompose", {[](const ir::Graph& g) { return compiler::decompose(g); }}},
       {"share_transposes", {compiler::share_transposes}},
       {"recompute", {[](const ir::Graph& g) { return recompute(g); }}},
       {"recompute_contractions", {[](const ir::Graph& g) { return recompute(g, true); }}},

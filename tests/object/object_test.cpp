@@ -9,10 +9,13 @@
 #include "hone/base/settings.h"
 #include "hone/function/function.h"
 #include "hone/function/variable.h"
+#include "hone/ops/contraction.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/movement.h"
+#include "hone/ops/nn.h"
 #include "hone/ops/reduction.h"
+#include "hone/ops/sorting.h"
 #include "tests/object/driver.h"
 
 namespace hone {
@@ -82,6 +85,104 @@ TEST_P(Object, OfMovementAndReductionsHasTheBitsOfTheFunction) {
   expect_object_equals_function(GetParam(), f, {numbers({70, 50})});
   const auto long_columns = [](Tensor x) { return sum(x * x, {0}); };
   expect_object_equals_function(GetParam(), long_columns, {numbers({3000, 9})});
+}
+
+TEST_P(Object, OfTranscendentalFunctionsHasTheirBitsAtEveryLevel) {
+  const auto f = [](Tensor x, Tensor y) { return exp(x) + tanh(y) * log(abs(x) + 0.1F) + pow(abs(y) + 0.5F, x); };
+  for (const uint32_t level : {1U, 2U, 4U}) {
+    if (GetParam() == Machine::Arm64 && level > 1) break;
+    RunOptions options;
+    options.object.levels = level;
+    expect_object_equals_function(GetParam(), f, {numbers({3, 77}, 4), numbers({3, 77}, 2)}, options);
+  }
+}
+
+TEST_P(Object, OfDenseLayersAndNormsIsTheFunctionInAnyFloatingPointModeAndSplit) {
+  const Tensor w = numbers({40, 24}, 0.3F), v = numbers({24, 8}, 0.4F), b = numbers({24}, 0.1F);
+  const auto f = [=](Tensor x) {
+    const Tensor h = maximum(matmul(x, w) + b, 0.0F);
+    const Tensor centred = h - mean(h, -1, true);
+    return matmul(centred * rsqrt(mean(centred * centred, -1, true) + 1e-5F), v);
+  };
+  for (const bool fresh : {true, false}) {
+    RunOptions options;
+    options.fresh_mode = fresh, options.threads = fresh ? 1 : 4;
+    expect_object_equals_function(GetParam(), f, {numbers({300, 40})}, options);
+  }
+}
+
+TEST_P(Object, ReadsItsWeightsFromAFileAndNoOther) {
+  const Tensor w = numbers({64, 32}, 0.3F);
+  RunOptions options;
+  options.object.embed_weights = false;
+  expect_object_equals_function(GetParam(), [=](Tensor x) { return matmul(x, w); }, {numbers({2, 64})}, options);
+}
+
+TEST_P(Object, KeepsItsStateBetweenCallsAsTheFunctionDoes) {
+  const auto make = [](const Variable& level) {
+    return function([=](Tensor block) {
+      level.assign(level.value() * 0.9F + 0.1F * max(abs(block)));
+      return block / (1 + level.value());
+    });
+  };
+  const Tensor block = numbers({64}, 2);
+  const Variable ours(ones({1})), theirs(ones({1}));
+  const auto f = make(ours), g = make(theirs);
+  const Lowered lowered = g.lower(Spec{f32, {64}});
+  Tensor expected;
+  for (int i = 0; i < 5; ++i) expected = f(block);
+  RunOptions options;
+  options.calls = 5;
+  expect_same_bits(object_test::run_object(lowered, GetParam(), {block}, {expected.type()}, options)[0], expected);
+  EXPECT_EQ(theirs.value().item<float>(), 1) << "the variable keeps its value";
+}
+
+TEST_P(Object, TrainsAsTheFunctionDoes) {
+  const auto make = [](const Variable& w, const Variable& m) {
+    return function([=](Tensor x, Tensor y) {
+      const Tensor error = matmul(x, w.value()) - y;
+      const Tensor gradient = matmul(transpose(x), error) * (2.0F / 16);
+      m.assign(m.value() * 0.9F + gradient);
+      w.assign(w.value() - 0.05F * m.value());
+      return mean(error * error);
+    });
+  };
+  const Tensor x = numbers({16, 20}), y = numbers({16, 3}, 0.5F, 0.2F);
+  const auto start = [] { return numbers({20, 3}, 0.1F); };
+  const Variable w(start()), m(zeros({20, 3})), w2(start()), m2(zeros({20, 3}));
+  const auto f = make(w, m), g = make(w2, m2);
+  const Lowered lowered = g.lower(Spec{f32, {16, 20}}, Spec{f32, {16, 3}});
+  Tensor loss;
+  for (int i = 0; i < 100; ++i) loss = f(x, y);
+  RunOptions options;
+  options.calls = 100;
+  options.object.entry = "step";
+  expect_same_bits(object_test::run_object(lowered, GetParam(), {x, y}, {loss.type()}, options)[0], loss);
+}
+
+TEST(ObjectFile, NeedsLibcAndLibmAloneAndOffersItsOwnNamesOnly) {
+  const Tensor w = numbers({64, 32}, 0.3F);
+  const auto f = function([=](Tensor x) { return softmax(tanh(matmul(x, w))); });
+  const object_test::Symbols symbols = object_test::symbols_of(f.lower(Spec{f32, {2, 64}}), {.name = "net"});
+  const std::set<std::string> libc = {"memcpy", "memset", "memmove", "memcmp", "fma",    "fmaf", "pow", "powf",
+                                      "malloc", "free",   "fopen",   "fread",  "fclose", "expf", "exp"};
+  for (const std::string& each : symbols.needed) EXPECT_TRUE(libc.contains(each)) << each;
+  for (const std::string& each : symbols.offered) EXPECT_TRUE(each.starts_with("net_")) << each;
+  EXPECT_FALSE(symbols.offered.empty());
+}
+
+TEST(ObjectFile, NamesWhatCannotBeInIt) {
+  const auto f = function([](Tensor x) { return sort(x); });
+  try {
+    f.lower(Spec{f32, {8}}).write_object("/tmp/never.o", "/tmp/never.h");
+    FAIL() << "sorting has no loops for objects";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kUnsupported);
+    EXPECT_NE(std::string(error.what()).find("sort"), std::string::npos) << error.what();
+  }
+  const auto g = function([](Tensor x) { return x + 1; });
+  EXPECT_THROW(g.lower(Spec{f32, {8}}).write_object("/tmp/never.o", "/tmp/never.h", {.name = "1st"}), Error);
+  EXPECT_THROW(g.lower(Spec{f32, {8}}).write_object("/no/such/folder/a.o", "/tmp/never.h"), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Object, ::testing::Values(Machine::Host, Machine::Arm64),
