@@ -90,8 +90,18 @@ TEST_F(ObjectLoader, TakesBytesAtAnyAddress) {
 
 TEST_F(ObjectLoader, NoPageIsWritableAndExecutable) {
   const LoadedCode code = load(object);
-  const std::string maps = read_file("/proc/self/maps");
-  EXPECT_EQ(maps.find(" rwx"), std::string::npos);
+  std::istringstream maps(read_file("/proc/self/maps"));
+  const auto entry = reinterpret_cast<uintptr_t>(code.entry());
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    char access[5] = {};
+    std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access);
+    if (entry < begin || entry >= end) continue;
+    found = true;
+    EXPECT_STREQ(access, "r-xp");
+  }
+  EXPECT_TRUE(found);
 }
 
 TEST_F(ObjectLoader, CallsWhatTheProgramResolves) {
