@@ -46,7 +46,7 @@ set(HONE_INTERNAL_HEADERS
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
     "/hone/function/(auto_jit|check_numerics|concrete|core_state|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
     "/hone/math/(arm64|bits|box_copy|composites|(packed_)?contraction|convert|direct_convolution|erf|exp_log|functors|half|kernels|level|map_rows|nn[a-z_]*|object)\\.h$"
-    "/hone/math/(power|reduce[a-z_]*|scalar|tile|transpose|trigonometry|vec|works?|x86)\\.h$"
+    "/hone/math/(power|reduce[a-z_]*|(channel|index)_works|scalar|tile|transpose|trigonometry|vec|works?|x86)\\.h$"
     "/hone/nn/(registry|targets)\\.h$"
     "/hone/ops/(batch|box|control_types|region_vjp|combine|conv_geometry|conv_rules|dot_axes|family|frozen|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"
     "/hone/optim/clipping\\.h$"

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include "hone/base/error.h"
 #include "hone/base/file.h"

@@ -44,6 +44,20 @@ struct Works {
   std::vector<int64_t> temporaries;  ///< bytes of each; 64-byte aligned, of no content at first
 };
 
+/// One loop over all operands and results of a call.
+template <class Params>
+Works one_work(const KernelQuery& query, math::WorkId function, const Params& params, int64_t count, int64_t grain) {
+  Works works;
+  if (count == 0) return works;
+  Work work = Work::of(function, params);
+  for (size_t i = 0; i < query.inputs.size(); ++i) work.memory.push_back({WorkMemory::Input, static_cast<int32_t>(i)});
+  for (size_t i = 0; i < query.outputs.size(); ++i)
+    work.memory.push_back({WorkMemory::Output, static_cast<int32_t>(i)});
+  work.count = count, work.grain = grain;
+  works.works.push_back(std::move(work));
+  return works;
+}
+
 /// A dense copy of a tensor, which has a layout and no elements: the call's operand 0 into its result 0.
 Works copy_works(const Tensor& from);
 /// A box between any places; `item`: bytes of an element.

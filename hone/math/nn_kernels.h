@@ -32,6 +32,26 @@ struct AdamStep {
   float alpha, one_minus_beta_1, one_minus_beta_2, epsilon, decay;
 };
 
+/// Attributes of an update, and its step at a learning rate. Inlined: no level's code may serve another.
+struct SgdParams {
+  float momentum, weight_decay;
+  bool nesterov;
+};
+[[gnu::always_inline]] inline SgdStep sgd_step(const SgdParams& p, float rate) {
+  return {rate, p.momentum, rate * p.weight_decay, p.nesterov};
+}
+struct AdamParams {
+  double beta_1, beta_2;
+  float epsilon, weight_decay;
+};
+/// `count`: of steps, this one too.
+[[gnu::always_inline]] inline AdamStep adam_step(const AdamParams& p, float rate, float count) {
+  const auto correction_1 = static_cast<float>(1 - __builtin_pow(p.beta_1, count)),
+             correction_2 = static_cast<float>(1 - __builtin_pow(p.beta_2, count));
+  return {rate * __builtin_sqrtf(correction_2) / correction_1, static_cast<float>(1 - p.beta_1),
+          static_cast<float>(1 - p.beta_2), p.epsilon, rate * p.weight_decay};
+}
+
 struct NnKernels {
   void (*softmax)(const float* x, float* y, int64_t rows, int64_t n);
   void (*log_softmax)(const float* x, float* y, int64_t rows, int64_t n);

@@ -27,6 +27,12 @@ enum class WorkId : int32_t {
 };
 inline constexpr int kWorks = static_cast<int>(WorkId::Count);
 
+/// The type of integer operands, bools too.
+struct IntKind {
+  int32_t bytes;
+  bool is_unsigned;
+};
+
 /// Operand i of a work that is written over floats of several numbers of bytes.
 template <class T>
 const T* work_in(const WorkArgs& args, int i) {

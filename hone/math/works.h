@@ -1,7 +1,10 @@
 // All functions of works of one instruction-set level.
 #pragma once
 #include "hone/math/box_copy.h"
+#include "hone/math/channel_works.h"
 #include "hone/math/direct_convolution.h"
+#include "hone/math/index_works.h"
 #include "hone/math/map_rows.h"
+#include "hone/math/nn_works.h"
 #include "hone/math/packed_contraction.h"
 #include "hone/math/reduce_work.h"

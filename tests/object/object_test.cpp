@@ -8,14 +8,17 @@
 #include "hone/base/error.h"
 #include "hone/base/settings.h"
 #include "hone/function/function.h"
+#include "hone/function/tape.h"
 #include "hone/function/variable.h"
 #include "hone/ops/contraction.h"
+#include "hone/ops/convolution.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/nn.h"
 #include "hone/ops/reduction.h"
 #include "hone/ops/sorting.h"
+#include "hone/optim/optimizer.h"
 #include "tests/object/driver.h"
 
 namespace hone {
@@ -183,6 +186,83 @@ TEST(ObjectFile, NamesWhatCannotBeInIt) {
   const auto g = function([](Tensor x) { return x + 1; });
   EXPECT_THROW(g.lower(Spec{f32, {8}}).write_object("/tmp/never.o", "/tmp/never.h", {.name = "1st"}), Error);
   EXPECT_THROW(g.lower(Spec{f32, {8}}).write_object("/no/such/folder/a.o", "/tmp/never.h"), Error);
+}
+
+TEST_P(Object, OfAConvNetHasTheBitsOfTheFunction) {
+  const Tensor kernel = numbers({3, 3, 3, 10}, 0.4F), bias = numbers({10}, 0.3F), w = numbers({160, 7}, 0.2F);
+  const auto f = [&](Tensor x) {
+    const Tensor y = max_pool(relu(conv2d(x, kernel, {.padding = "same", .bias = bias})), {2, 2});
+    const Tensor z = avg_pool(y, {2, 2}, {.strides = Sizes{1, 1}, .padding = "same"});
+    return softmax(dense(reshape(max_pool(z, {1, 1}), {2, 160}), w, numbers({7})));
+  };
+  expect_object_equals_function(GetParam(), f, {numbers({2, 8, 8, 3}, 2)});
+  expect_object_equals_function(GetParam(), f, {numbers({2, 8, 8, 3}, 2)}, {.threads = 2});
+}
+
+TEST_P(Object, OfRecurrentCellsHasTheBitsOfTheFunction) {
+  const Tensor w = numbers({6, 36}, 0.5F), u = numbers({9, 36}, 0.4F), b = numbers({36}, 0.1F);
+  const auto lstm = [&](Tensor x, Tensor state) {
+    const auto [h, c] = lstm_cell(dense(x, w, b) + dense(state, u), state);
+    return concatenate({h, c}, 1);
+  };
+  expect_object_equals_function(GetParam(), lstm, {numbers({5, 6}, 2), numbers({5, 9})});
+  const Tensor v = numbers({6, 27}, 0.5F), r = numbers({9, 27}, 0.4F);
+  const auto gru = [&](Tensor x, Tensor h) { return gru_cell(dense(x, v), dense(h, r), h); };
+  expect_object_equals_function(GetParam(), gru, {numbers({5, 6}, 2), numbers({5, 9})});
+}
+
+TEST_P(Object, OfAnMlpWithLayerNormHasTheBitsOfTheFunction) {
+  const Tensor w = numbers({20, 33}, 0.3F), v = numbers({33, 20}, 0.3F), scale = numbers({20}, 0.5F, 1);
+  const auto f = [&](Tensor x) {
+    const Tensor y = dense(gelu(dense(layer_norm(x, scale, numbers({20}, 0.1F)), w)), v);
+    return log_softmax(rms_norm(x + y, scale));
+  };
+  expect_object_equals_function(GetParam(), f, {numbers({70, 20}, 3)});
+}
+
+TEST_P(Object, OfHalfPrecisionRowsHasTheBitsOfTheFunction) {
+  for (const DType dtype : {f16, bf16}) {
+    const Tensor scale = cast(numbers({20}, 0.5F, 1), dtype);
+    const auto f = [&](Tensor x) { return softmax(layer_norm(x, scale, scale)); };
+    expect_object_equals_function(GetParam(), f, {cast(numbers({7, 20}, 3), dtype)});
+  }
+}
+
+TEST_P(Object, OfLookUpsAndBatchNormHasTheBitsOfTheFunction) {
+  const Tensor table = numbers({11, 20}), scale = numbers({20}, 0.5F, 1), shift = numbers({20}, 0.1F);
+  const auto f = [&](Tensor ids) {
+    const Tensor x = embedding(table, ids);
+    const auto [y, average, variance] = batch_norm_training(x, scale, shift);
+    return concatenate({batch_norm_inference(y, scale, shift, average, variance), x}, 0);
+  };
+  expect_object_equals_function(GetParam(), f, {cast(numbers({150}, 5, 5.5F), i32)});
+}
+
+// Twenty steps of an object, whose state lies in the caller's memory, against twenty of the function.
+void expect_training_equals_function(Machine machine, const optim::Optimizer& optimizer) {
+  const std::vector<Variable> weights{Variable(numbers({6, 16}, 0.5F)), Variable(numbers({16}, 0.1F)),
+                                      Variable(numbers({16, 5}, 0.5F)), Variable(numbers({5}, 0.1F))};
+  const auto step = function([&](Tensor x, Tensor labels) {
+    GradientTape tape;
+    const Tensor hidden = relu(dense(x, weights[0], weights[1]));
+    const Tensor loss = mean(sparse_softmax_cross_entropy(dense(hidden, weights[2], weights[3]), labels));
+    optimizer.apply_gradients(tape.gradient(loss, weights), weights);
+    std::vector<Tensor> parts{reshape(loss, {1})};
+    for (const Variable& each : weights) parts.push_back(reshape(each.value(), {each.value().size()}));
+    return concatenate(parts, 0);
+  });
+  const Tensor x = numbers({12, 6}), labels = cast(numbers({12}, 2.4F, 2.5F), i32);
+  const Lowered lowered = step.lower(Spec{f32, x.shape()}, Spec{i32, labels.shape()});
+  const std::vector<Tensor> made =
+      object_test::run_object(lowered, machine, {x, labels}, {{f32, {1 + 96 + 16 + 80 + 5}}}, {.calls = 20});
+  Tensor expected;
+  for (int i = 0; i < 20; ++i) expected = step(x, labels);
+  expect_same_bits(made[0], expected);
+}
+
+TEST_P(Object, OfTrainingStepsKeepsTheStateOfTheFunction) {
+  expect_training_equals_function(GetParam(), optim::SGD({.learning_rate = 0.1, .momentum = 0.9}));
+  expect_training_equals_function(GetParam(), optim::Adam({.learning_rate = 0.01}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, Object, ::testing::Values(Machine::Host, Machine::Arm64),

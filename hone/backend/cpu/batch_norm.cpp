@@ -4,13 +4,13 @@
 
 #include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
+#include "hone/math/channel_works.h"
 #include "hone/ops/attrs.h"
 
 namespace hone {
 namespace {
 
 using math::ChannelRows;
-using math::kChannelPadding;
 using math::kReduceGroup;
 using math::kReduceRows;
 
@@ -19,7 +19,7 @@ const char* refuses(const KernelQuery& query) {
   return refuses_wide(query);
 }
 
-int64_t padded(int64_t c) { return (c + kChannelPadding - 1) / kChannelPadding * kChannelPadding; }
+int64_t padded(int64_t c) { return math::channel_width(c); }
 
 /// A [c] parameter in padded memory.
 void copy_padded(float* to, const float* from, int64_t c) {
@@ -204,15 +204,109 @@ void run_grad(const KernelCall& call) {
       1);
 }
 
+// --- works of the above ---
+
+using math::ChannelParams;
+using math::WorkId;
+
+constexpr WorkMemory in(int32_t index) { return {WorkMemory::Input, index}; }
+constexpr WorkMemory out(int32_t index) { return {WorkMemory::Output, index}; }
+
+// Puts loops over the channels of a call together.
+class ChannelWorks {
+ public:
+  explicit ChannelWorks(const KernelQuery& query) : e_(query.inputs[0].shape()) {
+    if (query.op.attrs == &attr_type<NormAttrs>()) epsilon_ = static_cast<float>(query.attrs.as<NormAttrs>().epsilon);
+  }
+
+  /// `numbers` a padded channel.
+  WorkMemory temporary(int64_t numbers) {
+    works_.temporaries.push_back(numbers * padded(e_.c) * static_cast<int64_t>(sizeof(float)));
+    return {WorkMemory::Temporary, static_cast<int32_t>(works_.temporaries.size()) - 1};
+  }
+  int64_t blocks() const { return (e_.rows + kReduceRows - 1) / kReduceRows; }
+
+  void over_rows(WorkId id, std::initializer_list<WorkMemory> memory) { add(id, memory, e_.rows, row_grain(e_.c)); }
+  void over_blocks(WorkId id, std::initializer_list<WorkMemory> memory) {
+    add(id, memory, blocks(), std::max<int64_t>(1, row_grain(e_.c) / kReduceRows));
+  }
+  void over_channels(WorkId id, std::initializer_list<WorkMemory> memory) {
+    add(id, memory, e_.c, row_grain(blocks()));
+  }
+  void over_padded(WorkId id, std::initializer_list<WorkMemory> memory) { add(id, memory, padded(e_.c), 16384); }
+
+  /// Mean and variance of x.
+  void moments(WorkMemory mean, WorkMemory variance) {
+    const WorkMemory stats = temporary(2 * blocks());
+    over_blocks(WorkId::ChannelStats, {in(0), stats});
+    over_channels(WorkId::Moments, {stats, mean, variance});
+  }
+  /// y of these moments, scale and offset.
+  void normalise(WorkMemory mean, WorkMemory variance) {
+    const WorkMemory function = temporary(3);
+    over_padded(WorkId::ChannelFactors, {in(1), in(2), mean, variance, function});
+    over_rows(WorkId::ChannelAffine, {in(0), function, out(0)});
+  }
+  Works take() { return std::move(works_); }
+
+ private:
+  void add(WorkId id, std::initializer_list<WorkMemory> memory, int64_t count, int64_t grain) {
+    Work work = Work::of(id, ChannelParams{e_.rows, e_.c, epsilon_});
+    work.memory = memory;
+    work.count = count, work.grain = grain;
+    works_.works.push_back(std::move(work));
+  }
+
+  Extents e_;
+  float epsilon_ = 0;
+  Works works_;
+};
+
+Works moments_works(const KernelQuery& query) {
+  ChannelWorks works(query);
+  works.moments(out(0), out(1));
+  return works.take();
+}
+Works training_works(const KernelQuery& query) {
+  ChannelWorks works(query);
+  works.moments(out(1), out(2));
+  works.normalise(out(1), out(2));
+  return works.take();
+}
+Works inference_works(const KernelQuery& query) {
+  ChannelWorks works(query);
+  works.normalise(in(3), in(4));
+  return works.take();
+}
+Works grad_works(const KernelQuery& query) {
+  ChannelWorks works(query);
+  const WorkMemory factors = works.temporary(5), sums = works.temporary(2 * works.blocks());
+  works.over_padded(WorkId::ChannelGradFactors, {in(1), in(2), in(3), factors});
+  works.over_blocks(WorkId::ChannelGradSums, {in(0), in(4), factors, sums});
+  works.over_channels(WorkId::ChannelGradFold, {sums, out(1), out(2), factors});
+  works.over_rows(WorkId::ChannelGrad, {in(0), in(4), factors, out(0)});
+  return works.take();
+}
+
 }  // namespace
 
 void install_cpu_batch_norm() {
-  add_kernels(ops::batch_moments, {{.name = "cpu.batch_moments", .refuses = refuses, .run = run_fused<run_moments>}});
-  add_kernels(ops::batch_norm_training,
-              {{.name = "cpu.batch_norm", .refuses = refuses, .run = run_fused<run_training>}});
-  add_kernels(ops::batch_norm_inference,
-              {{.name = "cpu.batch_norm", .refuses = refuses, .run = run_fused<run_inference>}});
-  add_kernels(ops::batch_norm_grad, {{.name = "cpu.batch_norm_grad", .refuses = refuses, .run = run_fused<run_grad>}});
+  add_kernels(ops::batch_moments, {{.name = "cpu.batch_moments",
+                                    .refuses = refuses,
+                                    .run = run_fused<run_moments>,
+                                    .works = fused_works<moments_works>}});
+  add_kernels(ops::batch_norm_training, {{.name = "cpu.batch_norm",
+                                          .refuses = refuses,
+                                          .run = run_fused<run_training>,
+                                          .works = fused_works<training_works>}});
+  add_kernels(ops::batch_norm_inference, {{.name = "cpu.batch_norm",
+                                           .refuses = refuses,
+                                           .run = run_fused<run_inference>,
+                                           .works = fused_works<inference_works>}});
+  add_kernels(ops::batch_norm_grad, {{.name = "cpu.batch_norm_grad",
+                                      .refuses = refuses,
+                                      .run = run_fused<run_grad>,
+                                      .works = fused_works<grad_works>}});
 }
 
 }  // namespace hone

@@ -4,12 +4,14 @@
 #include <cstring>
 
 #include "hone/backend/cpu/box.h"
+#include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/cpu/map_works.h"
 #include "hone/backend/cpu/movement.h"
 #include "hone/base/parallel.h"
 #include "hone/base/philox.h"
+#include "hone/math/nn_works.h"
 #include "hone/ops/combine.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
@@ -65,6 +67,29 @@ void rng_bit_generator(const KernelCall& call) {
   call.out<uint64_t>(0)[1] = state[1] + static_cast<uint64_t>(blocks);
 }
 
+Works iota_works(const KernelQuery& query) {
+  const Shape& shape = query.outputs[0].shape;
+  const int64_t axis = query.attrs.as<IotaAttrs>().axis;
+  math::AxisParams p{1, 1};
+  if (shape.count() == 0) return {};
+  p.extent = shape[axis].number();
+  for (int i = static_cast<int>(axis) + 1; i < shape.rank(); ++i) p.inner *= shape[i].number();
+  const DType dtype = query.outputs[0].dtype;
+  const size_t item = size_of(dtype);
+  const math::WorkId id = dtype == f32   ? math::WorkId::IotaF32
+                          : dtype == f64 ? math::WorkId::IotaF64
+                          : item == 1    ? math::WorkId::Iota8
+                          : item == 2    ? math::WorkId::Iota16
+                          : item == 4    ? math::WorkId::Iota32
+                                         : math::WorkId::Iota64;
+  return one_work(query, id, p, shape.count() / p.inner, std::max<int64_t>(1, kGrain / p.inner));
+}
+Works random_works(const KernelQuery& query) {
+  const TensorType& bits = query.outputs[1];
+  const int64_t words = bits.shape.count() * static_cast<int64_t>(size_of(bits.dtype) / sizeof(uint32_t));
+  return one_work(query, math::WorkId::RandomBits, words, std::max<int64_t>(1, (words + 63) / 64), kGrain / 128);
+}
+
 // Runs of a tensor whose rows are padded (a borrowed image).
 void convert_rows(const KernelCall& call, math::TileFn tile) {
   const Tensor& x = call.inputs[0];
@@ -107,8 +132,8 @@ void convert(const KernelCall& call) {
 }  // namespace
 
 void install_cpu_creation() {
-  add_kernels(ops::iota, {{.name = "cpu.iota", .run = iota}});
-  add_kernels(ops::rng_bit_generator, {{.name = "cpu.philox", .run = rng_bit_generator}});
+  add_kernels(ops::iota, {{.name = "cpu.iota", .run = iota, .works = fused_works<iota_works>}});
+  add_kernels(ops::rng_bit_generator, {{.name = "cpu.philox", .run = rng_bit_generator, .works = random_works}});
 }
 
 void install_cpu_convert() {

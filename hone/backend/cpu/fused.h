@@ -4,6 +4,7 @@
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/cpu/scratch.h"
 #include "hone/base/parallel.h"
+#include "hone/compiler/works.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
 
@@ -20,6 +21,12 @@ void run_fused(const KernelCall& call) {
     if (is_half(input.dtype())) return run_in_f32(call, kRun);
   }
   kRun(call);
+}
+
+/// The works proper, in f32.
+template <Works (*kWorks)(const KernelQuery&)>
+Works fused_works(const KernelQuery& query) {
+  return works_in_f32(query, kWorks);
 }
 
 /// Rows that are worth a thread.

@@ -1,6 +1,8 @@
 #include "hone/backend/cpu/in_f32.h"
 
+#include "hone/backend/cpu/map_works.h"
 #include "hone/base/small_vector.h"
+#include "hone/compiler/plan.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/table.h"
 
@@ -33,6 +35,58 @@ void run_in_f32(const KernelCall& call, void (*run)(const KernelCall&)) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (is_half(call.outputs[i].dtype())) convert(outputs[i], call.outputs[i]);
   }
+}
+
+Works works_in_f32(const KernelQuery& query, Works (*make)(const KernelQuery&)) {
+  SmallVector<Tensor, 8> inputs;
+  SmallVector<TensorType, 4> outputs;
+  bool any = false;
+  for (const Tensor& input : query.inputs) {
+    any = any || is_half(input.dtype());
+    inputs.push_back(is_half(input.dtype()) ? compiler::placeholder({f32, input.shape()}) : input);
+  }
+  for (const TensorType& output : query.outputs) {
+    any = any || is_half(output.dtype);
+    outputs.push_back({is_half(output.dtype) ? f32 : output.dtype, output.shape});
+  }
+  Works works = make({query.op, query.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}});
+  if (!any) return works;
+  const auto temporary = [&](const Shape& shape) {
+    works.temporaries.push_back(shape.count() * static_cast<int64_t>(sizeof(float)));
+    return WorkMemory{WorkMemory::Temporary, static_cast<int32_t>(works.temporaries.size()) - 1};
+  };
+  const auto add_conversion = [](std::vector<Work>& to, const TensorType& from, DType dtype, WorkMemory source,
+                                 WorkMemory target) {
+    if (from.shape.count() > 0) to.push_back(convert_work(from, dtype, source, target));
+  };
+  std::vector<Work> all, after;
+  std::vector<WorkMemory> in, out;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    in.push_back({WorkMemory::Input, static_cast<int32_t>(i)});
+    if (!is_half(query.inputs[i].dtype())) continue;
+    const WorkMemory half = in[i];
+    in[i] = temporary(inputs[i].shape());
+    add_conversion(all, query.inputs[i].type(), f32, half, in[i]);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    out.push_back({WorkMemory::Output, static_cast<int32_t>(i)});
+    if (!is_half(query.outputs[i].dtype)) continue;
+    const WorkMemory half = out[i];
+    out[i] = temporary(outputs[i].shape);
+    add_conversion(after, outputs[i], query.outputs[i].dtype, out[i], half);
+  }
+  for (Work& work : works.works) {
+    for (WorkMemory& m : work.memory) {
+      if (m.kind == WorkMemory::Temporary) continue;
+      const int64_t offset = m.offset;
+      m = (m.kind == WorkMemory::Input ? in : out)[static_cast<size_t>(m.index)];
+      m.offset = offset;
+    }
+    all.push_back(std::move(work));
+  }
+  for (Work& work : after) all.push_back(std::move(work));
+  works.works = std::move(all);
+  return works;
 }
 
 }  // namespace hone

@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "hone/backend/cpu/box.h"
+#include "hone/backend/cpu/in_f32.h"
 #include "hone/backend/cpu/movement.h"
 #include "hone/base/parallel.h"
+#include "hone/math/index_works.h"
 #include "hone/ops/combine.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
@@ -129,6 +131,48 @@ void gather(const KernelCall& call) {
         }
       },
       1);
+}
+
+Works gather_works(const KernelQuery& query) {
+  Works works;
+  const auto& attrs = query.attrs.as<GatherAttrs>();
+  const Tensor &x = query.inputs[0], &indices = query.inputs[1];
+  const Shape& out = query.outputs[0].shape;
+  if (out.count() == 0) return works;
+  WorkMemory vectors{WorkMemory::Input, 1};
+  if (!indices.layout().dense) {
+    works = copy_works(indices);
+    works.temporaries.push_back(static_cast<int64_t>(indices.bytes()));
+    works.works[0].memory = {vectors, {WorkMemory::Temporary, 0}};
+    vectors = {WorkMemory::Temporary, 0};
+  }
+  const Ints from = strides_of(x), to = dense_strides(out);
+  Ints grid = pick(out.numbers(), attrs.offset_dims, false), grid_to = pick(to, attrs.offset_dims, false);
+  join(grid, grid_to, grid_to);
+  const Box box{pick(attrs.slice_sizes.numbers(), attrs.collapsed_slice_dims, false), pick(to, attrs.offset_dims, true),
+                pick(from, attrs.collapsed_slice_dims, false)};
+  const auto item = static_cast<int64_t>(size_of(x.dtype()));
+  static_assert(kMaxRank <= math::kIndexRank);
+  math::GatherParams p{.box = box_loops(box, static_cast<size_t>(item)), .kind = int_kind(indices.dtype())};
+  int64_t count = 1;
+  for (size_t i = 0; i < grid.size(); ++i) {
+    p.grid[i] = grid[i], p.grid_step[i] = grid_to[i] * item;
+    count *= grid[i];
+  }
+  p.grid_rank = static_cast<int32_t>(grid.size());
+  const Shape& shape = indices.shape();
+  for (int i = static_cast<int>(attrs.index_vector_dim) + 1; i < shape.rank(); ++i) p.inner *= shape[i].number();
+  if (attrs.index_vector_dim < shape.rank()) p.vectors = shape[attrs.index_vector_dim].number();
+  for (const int64_t axis : attrs.start_index_map) {
+    p.limit[p.components] = x.shape()[axis].number() - attrs.slice_sizes[axis].number();
+    p.step[p.components++] = from[axis] * item;
+  }
+  Work work = Work::of(math::WorkId::Gather, p);
+  work.memory = {{WorkMemory::Input, 0}, vectors, {WorkMemory::Output, 0}};
+  work.count = count;
+  work.grain = std::max<int64_t>(1, kGrainBytes / (p.box.outer * p.box.rows * p.box.columns * item + 16));
+  works.works.push_back(std::move(work));
+  return works;
 }
 
 // Scatter: the same walk for every type and combination.
@@ -275,7 +319,7 @@ void scatter(const KernelCall& call) {
 }  // namespace
 
 void install_cpu_indexed() {
-  add_kernels(ops::gather, {{.name = "cpu.gather", .run = gather, .reads_strides = true}});
+  add_kernels(ops::gather, {{.name = "cpu.gather", .run = gather, .works = gather_works, .reads_strides = true}});
   add_kernels(ops::scatter, {{.name = "cpu.scatter", .run = scatter, .reads_strides = true, .in_place = true}});
 }
 

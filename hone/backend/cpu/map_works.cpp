@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "hone/compiler/plan.h"
 #include "hone/math/map_rows.h"
+#include "hone/ops/attrs.h"
 #include "hone/ops/box.h"
+#include "hone/ops/table.h"
 #include "hone/ops/views.h"
 
 namespace hone {
@@ -131,6 +134,15 @@ Works map_works(const KernelQuery& query) {
   work.cluster = std::move(cluster);
   works.works.push_back(std::move(work));
   return works;
+}
+
+Work convert_work(const TensorType& type, DType to, WorkMemory source, WorkMemory target) {
+  const Tensor from = compiler::placeholder(type);
+  const TensorType result{to, type.shape};
+  const DTypeAttrs attrs{to};
+  Works works = map_works({ops::convert, attrs, {&from, 1}, {&result, 1}});
+  works.works[0].memory = {source, target};
+  return std::move(works.works[0]);
 }
 
 }  // namespace hone

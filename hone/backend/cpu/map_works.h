@@ -5,5 +5,7 @@
 namespace hone {
 
 Works map_works(const KernelQuery& query);
+/// Of a dense array that is not empty, to another dtype.
+Work convert_work(const TensorType& type, DType to, WorkMemory source, WorkMemory target);
 
 }  // namespace hone

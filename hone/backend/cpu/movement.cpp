@@ -3,10 +3,12 @@
 #include <cstring>
 
 #include "hone/backend/cpu/box.h"
+#include "hone/backend/cpu/in_f32.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/movement.h"
 #include "hone/base/function_ref.h"
 #include "hone/compiler/works.h"
+#include "hone/math/index_works.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/table.h"
@@ -180,6 +182,61 @@ void dynamic_update_slice(const KernelCall& call) {
            {block.numbers(), to, strides_of(call.inputs[1])}, item);
 }
 
+// The block `block` of an array of this shape and strides, by start indices from operand `first` on.
+math::BlockParams block_params(const KernelQuery& query, size_t first, const Shape& shape, const Shape& block,
+                               const Ints& strides, const Box& box) {
+  static_assert(kMaxRank <= math::kIndexRank);
+  const size_t item = size_of(query.outputs[0].dtype);
+  math::BlockParams p{.box = box_loops(box, item), .rank = static_cast<int32_t>(shape.rank())};
+  for (int i = 0; i < shape.rank(); ++i) {
+    p.kinds[i] = int_kind(query.inputs[first + static_cast<size_t>(i)].dtype());
+    p.limit[i] = shape[i].number() - block[i].number();
+    p.step[i] = strides[static_cast<size_t>(i)] * static_cast<int64_t>(item);
+  }
+  return p;
+}
+void add_block(Works& works, math::WorkId id, const math::BlockParams& p, size_t first, WorkMemory from,
+               WorkMemory to) {
+  Work work = Work::of(id, p);
+  work.memory = {from, to};
+  for (int i = 0; i < p.rank; ++i)
+    work.memory.push_back({WorkMemory::Input, static_cast<int32_t>(first) + static_cast<int32_t>(i)});
+  work.count = p.box.outer * p.box.rows;
+  work.grain = std::max<int64_t>(1, (128 << 10) / std::max<int64_t>(p.box.columns * p.box.item, 1));
+  works.works.push_back(std::move(work));
+}
+
+Works dynamic_slice_works(const KernelQuery& query) {
+  Works works;
+  const Shape& out = query.outputs[0].shape;
+  if (out.count() == 0) return works;
+  const Ints from = strides_of(query.inputs[0]);
+  const Box box{out.numbers(), dense_strides(out), from};
+  add_block(works, math::WorkId::BlockFrom, block_params(query, 1, query.inputs[0].shape(), out, from, box), 1,
+            {WorkMemory::Input, 0}, {WorkMemory::Output, 0});
+  return works;
+}
+
+Works dynamic_update_slice_works(const KernelQuery& query) {
+  Works works;
+  const Tensor &x = query.inputs[0], &update = query.inputs[1];
+  const Shape& shape = query.outputs[0].shape;
+  if (shape.count() == 0) return works;
+  // Elsewhere: the result may lie where x does, or where an update does that replaces all.
+  const bool all = update.shape() == shape;
+  const Tensor& copied = all ? update : x;
+  const Ints to = dense_strides(shape);
+  Work copy = box_work({shape.numbers(), to, strides_of(copied)}, size_of(x.dtype()), {WorkMemory::Input, all ? 1 : 0},
+                       {WorkMemory::Output, 0});
+  copy.function = math::WorkId::CopyElsewhere;
+  works.works.push_back(std::move(copy));
+  if (all || update.size() == 0) return works;
+  const Box box{update.shape().numbers(), to, strides_of(update)};
+  add_block(works, math::WorkId::BlockTo, block_params(query, 2, shape, update.shape(), to, box), 2,
+            {WorkMemory::Input, 1}, {WorkMemory::Output, 0});
+  return works;
+}
+
 }  // namespace
 
 void install_cpu_movement() {
@@ -188,10 +245,14 @@ void install_cpu_movement() {
   add_kernels(ops::reverse, {move_kernel<reverse>("cpu.reverse")});
   add_kernels(ops::concatenate, {move_kernel<concatenate>("cpu.concatenate")});
   add_kernels(ops::pad, {move_kernel<pad>("cpu.pad")});
-  add_kernels(ops::dynamic_slice, {{.name = "cpu.dynamic_slice", .run = dynamic_slice, .reads_strides = true}});
   add_kernels(
-      ops::dynamic_update_slice,
-      {{.name = "cpu.dynamic_update_slice", .run = dynamic_update_slice, .reads_strides = true, .in_place = true}});
+      ops::dynamic_slice,
+      {{.name = "cpu.dynamic_slice", .run = dynamic_slice, .works = dynamic_slice_works, .reads_strides = true}});
+  add_kernels(ops::dynamic_update_slice, {{.name = "cpu.dynamic_update_slice",
+                                           .run = dynamic_update_slice,
+                                           .works = dynamic_update_slice_works,
+                                           .reads_strides = true,
+                                           .in_place = true}});
   install_cpu_indexed();
   install_cpu_sorting();
   install_cpu_creation();

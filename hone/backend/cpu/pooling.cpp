@@ -3,6 +3,7 @@
 
 #include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
+#include "hone/math/nn_works.h"
 #include "hone/ops/attrs.h"
 
 namespace hone {
@@ -43,6 +44,15 @@ void run_pool(const KernelCall& call) {
       [&](int64_t begin, int64_t end) { (kernels().nn.*kRows)(s, x, x_end, y, y + end * row, begin, end); }, 1);
 }
 
+template <math::WorkId kId>
+Works pool_works(const KernelQuery& query) {
+  const PoolShape s = pool_shape(query.attrs.as<PoolAttrs>(), query.inputs[0].shape(), query.outputs[0].shape);
+  const int64_t row = s.ow * s.c;
+  const math::PoolParams params{s, query.inputs[0].size(), row};
+  return one_work(query, kId, params, row == 0 ? 0 : query.outputs[0].shape[0].number() * s.oh,
+                  grain(row * s.kh * s.kw));
+}
+
 const char* refuses_overlap(const KernelQuery& query) {
   if (const char* why = refuses(query)) return why;
   const PoolAttrs& a = query.attrs.as<PoolAttrs>();
@@ -79,6 +89,16 @@ void run_max_pool_grad(const KernelCall& call) {
       1);
 }
 
+template <bool kApart>
+Works max_pool_grad_works(const KernelQuery& query) {
+  const PoolShape s = pool_shape(query.attrs.as<PoolAttrs>(), query.inputs[0].shape(), query.inputs[1].shape());
+  const int64_t samples = query.inputs[0].shape()[0].number(), in = s.h * s.w * s.c;
+  const bool apart = kApart && s.oh * s.ow * s.c > 0;
+  const int64_t rows = apart ? s.oh : 1;
+  return one_work(query, apart ? math::WorkId::MaxPoolGradApart : math::WorkId::MaxPoolGrad, math::PoolParams{s, in, 0},
+                  in == 0 ? 0 : samples * rows, grain(in / rows));
+}
+
 const char* refuses_avg_grad(const KernelQuery& query) {
   return query.attrs.as<PoolAttrs>().shape.rank() > 4 ? "three spatial axes run as their decomposition"
                                                       : refuses_wide(query);
@@ -96,21 +116,37 @@ void run_avg_pool_grad(const KernelCall& call) {
       1);
 }
 
+Works avg_pool_grad_works(const KernelQuery& query) {
+  const PoolShape s = pool_shape(query.attrs.as<PoolAttrs>(), query.outputs[0].shape, query.inputs[0].shape());
+  const int64_t row = s.w * s.c;
+  return one_work(query, math::WorkId::AvgPoolGrad, math::PoolParams{s, query.inputs[0].size(), row},
+                  row == 0 ? 0 : query.outputs[0].shape[0].number() * s.h, grain(row));
+}
+
 }  // namespace
 
 void install_cpu_pooling() {
-  add_kernels(ops::max_pool,
-              {{.name = "cpu.max_pool", .refuses = refuses, .run = run_fused<run_pool<&math::NnKernels::max_pool>>}});
-  add_kernels(ops::avg_pool,
-              {{.name = "cpu.avg_pool", .refuses = refuses, .run = run_fused<run_pool<&math::NnKernels::avg_pool>>}});
-  add_kernels(ops::max_pool_grad,
-              {{.name = "cpu.max_pool_grad.apart",
-                .refuses = refuses_overlap,
-                .run = run_fused<run_max_pool_grad<true>>,
-                .in_place = true},
-               {.name = "cpu.max_pool_grad", .refuses = refuses, .run = run_fused<run_max_pool_grad<false>>}});
-  add_kernels(ops::avg_pool_grad,
-              {{.name = "cpu.avg_pool_grad", .refuses = refuses_avg_grad, .run = run_fused<run_avg_pool_grad>}});
+  add_kernels(ops::max_pool, {{.name = "cpu.max_pool",
+                               .refuses = refuses,
+                               .run = run_fused<run_pool<&math::NnKernels::max_pool>>,
+                               .works = fused_works<pool_works<math::WorkId::MaxPool>>}});
+  add_kernels(ops::avg_pool, {{.name = "cpu.avg_pool",
+                               .refuses = refuses,
+                               .run = run_fused<run_pool<&math::NnKernels::avg_pool>>,
+                               .works = fused_works<pool_works<math::WorkId::AvgPool>>}});
+  add_kernels(ops::max_pool_grad, {{.name = "cpu.max_pool_grad.apart",
+                                    .refuses = refuses_overlap,
+                                    .run = run_fused<run_max_pool_grad<true>>,
+                                    .works = fused_works<max_pool_grad_works<true>>,
+                                    .in_place = true},
+                                   {.name = "cpu.max_pool_grad",
+                                    .refuses = refuses,
+                                    .run = run_fused<run_max_pool_grad<false>>,
+                                    .works = fused_works<max_pool_grad_works<false>>}});
+  add_kernels(ops::avg_pool_grad, {{.name = "cpu.avg_pool_grad",
+                                    .refuses = refuses_avg_grad,
+                                    .run = run_fused<run_avg_pool_grad>,
+                                    .works = fused_works<avg_pool_grad_works>}});
 }
 
 }  // namespace hone

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "hone/backend/cpu/in_f32.h"
+#include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/cpu/map_works.h"
@@ -11,6 +11,7 @@
 #include "hone/base/error.h"
 #include "hone/base/parallel.h"
 #include "hone/compiler/plan.h"
+#include "hone/math/index_works.h"
 #include "hone/math/reduce_work.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
@@ -198,11 +199,7 @@ Works reduce_works(const KernelQuery& query) {
     from = to, type = accumulator;
   }
   if (accumulator == dtype) return works;
-  const Tensor sums = compiler::placeholder({accumulator, query.outputs[0].shape});
-  const DTypeAttrs rounded{dtype};
-  Works rounds = map_works({ops::convert, rounded, {&sums, 1}, query.outputs});
-  rounds.works[0].memory[0] = from;
-  works.works.push_back(std::move(rounds.works[0]));
+  works.works.push_back(convert_work({accumulator, query.outputs[0].shape}, dtype, from, {WorkMemory::Output, 0}));
   return works;
 }
 
@@ -259,6 +256,21 @@ void run_arg(const KernelCall& call) {
   });
 }
 
+template <bool kLargest>
+Works arg_works(const KernelQuery& query) {
+  const Shape& shape = query.inputs[0].shape();
+  const int64_t axis = query.attrs.as<AxisAttrs>().axis;
+  math::AxisParams p{shape[axis].number(), 1};
+  for (int i = static_cast<int>(axis) + 1; i < shape.rank(); ++i) p.inner *= shape[i].number();
+  constexpr DType kTypes[] = {f32, f64, i32, i64};
+  const auto type = std::ranges::find(kTypes, query.inputs[0].dtype()) - std::begin(kTypes);
+  if (type == std::ssize(kTypes))
+    throw Error(Code::kUnsupported, "no loop for objects finds extrema of this dtype", "convert to f32 or i32 before");
+  const auto first = static_cast<int>(kLargest ? math::WorkId::ArgMaxF32 : math::WorkId::ArgMinF32);
+  return one_work(query, static_cast<math::WorkId>(first + static_cast<int>(type)), p, query.outputs[0].shape.count(),
+                  std::max<int64_t>(1, kGrain / p.extent));
+}
+
 }  // namespace
 
 void install_cpu_reductions() {
@@ -266,8 +278,8 @@ void install_cpu_reductions() {
        {&ops::reduce_sum, &ops::reduce_prod, &ops::reduce_max, &ops::reduce_min, &ops::reduce_and, &ops::reduce_or}) {
     add_kernels(*op, {{.name = "cpu.reduce", .run = run_reduce, .works = reduce_works}});
   }
-  add_kernels(ops::argmax, {{.name = "cpu.argmax", .run = run_arg<true>}});
-  add_kernels(ops::argmin, {{.name = "cpu.argmin", .run = run_arg<false>}});
+  add_kernels(ops::argmax, {{.name = "cpu.argmax", .run = run_arg<true>, .works = fused_works<arg_works<true>>}});
+  add_kernels(ops::argmin, {{.name = "cpu.argmin", .run = run_arg<false>, .works = fused_works<arg_works<false>>}});
 }
 
 }  // namespace hone

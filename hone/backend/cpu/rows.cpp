@@ -3,6 +3,7 @@
 
 #include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
+#include "hone/math/nn_works.h"
 #include "hone/ops/attrs.h"
 
 namespace hone {
@@ -208,39 +209,116 @@ void run_gru(const KernelCall& call) {
       1);
 }
 
+// --- works of the above ---
+
+int64_t items(const Rows& r) { return r.n == 0 ? 0 : r.rows; }
+
+template <math::WorkId kId>
+Works softmax_works(const KernelQuery& query) {
+  const Rows r = rows_of(query.inputs[0].shape(), query.attrs.as<AxisAttrs>().axis);
+  return one_work(query, kId, math::RowsParams{r.n, 0}, items(r), row_grain(r.n));
+}
+template <math::WorkId kId>
+Works norm_works(const KernelQuery& query) {
+  const auto& a = query.attrs.as<NormAttrs>();
+  const Rows r = rows_of(query.inputs[0].shape(), a.axis);
+  return one_work(query, kId, math::RowsParams{r.n, static_cast<float>(a.epsilon)}, items(r), row_grain(r.n));
+}
+Works layer_norm_grad_works(const KernelQuery& query) {
+  const Rows r = rows_of(query.inputs[0].shape(), query.attrs.as<NormAttrs>().axis);
+  const int64_t blocks = (r.rows + kReduceRows - 1) / kReduceRows;
+  const WorkMemory sums{WorkMemory::Temporary, 0};
+  Works works = one_work(query, math::WorkId::LayerNormGrad, math::NormGradParams{r.rows, r.n}, blocks,
+                         std::max<int64_t>(1, row_grain(r.n) / kReduceRows));
+  works.temporaries.push_back(blocks * 2 * r.n * static_cast<int64_t>(sizeof(float)));
+  SmallVector<WorkMemory, 4>& memory = works.works[0].memory;
+  memory[memory.size() - 2] = sums;  // instead of dscale
+  memory.resize(memory.size() - 1);
+  Work fold = Work::of(math::WorkId::FoldHalves, math::NormGradParams{blocks, r.n});
+  fold.memory = {sums, {WorkMemory::Output, 1}, {WorkMemory::Output, 2}};
+  fold.count = 2 * r.n;
+  fold.grain = row_grain(blocks);
+  works.works.push_back(std::move(fold));
+  return works;
+}
+template <math::WorkId kId>
+Works cross_entropy_works(const KernelQuery& query) {
+  const Rows r = rows_of(query.inputs[0].shape(), 1);
+  return one_work(query, kId, math::LabelParams{r.n, int_kind(query.inputs[1].dtype())}, items(r), row_grain(r.n));
+}
+Works dropout_works(const KernelQuery& query) {
+  const double rate = query.attrs.as<DropoutAttrs>().rate;
+  const int64_t size = query.outputs[0].shape.count();
+  const math::DropoutParams params{size, static_cast<uint32_t>(rate * 0x1p32), static_cast<float>(1 / (1 - rate))};
+  return one_work(query, math::WorkId::Dropout, params, (size + 63) / 64, 64);
+}
+template <math::WorkId kId, size_t kState>
+Works cell_works(const KernelQuery& query) {
+  const Shape& state = query.inputs[kState].shape();
+  const int64_t n = state[1].number();
+  return one_work(query, kId, math::RowsParams{n, 0}, state[0].number(),
+                  std::max<int64_t>(1, kCellGrain / std::max<int64_t>(n, 1)));
+}
+
 }  // namespace
 
 void install_cpu_rows() {
   add_kernels(ops::softmax, {{.name = "cpu.softmax",
                               .refuses = refuses_softmax,
                               .run = run_fused<run_softmax<&math::NnKernels::softmax>>,
+                              .works = fused_works<softmax_works<math::WorkId::Softmax>>,
                               .in_place = true}});
   add_kernels(ops::log_softmax, {{.name = "cpu.log_softmax",
                                   .refuses = refuses_softmax,
                                   .run = run_fused<run_softmax<&math::NnKernels::log_softmax>>,
+                                  .works = fused_works<softmax_works<math::WorkId::LogSoftmax>>,
                                   .in_place = true}});
-  add_kernels(
-      ops::softmax_grad,
-      {{.name = "cpu.softmax_grad", .refuses = refuses_softmax, .run = run_fused<run_softmax_grad>, .in_place = true}});
-  add_kernels(ops::layer_norm, {{.name = "cpu.layer_norm", .refuses = refuses_norm, .run = run_fused<run_layer_norm>}});
-  add_kernels(ops::layer_norm_grad,
-              {{.name = "cpu.layer_norm_grad", .refuses = refuses_norm, .run = run_fused<run_layer_norm_grad>}});
-  add_kernels(ops::rms_norm, {{.name = "cpu.rms_norm", .refuses = refuses_norm, .run = run_fused<run_rms_norm>}});
-  add_kernels(ops::cross_entropy,
-              {{.name = "cpu.cross_entropy", .refuses = refuses_norm, .run = run_fused<run_cross_entropy>}});
+  add_kernels(ops::softmax_grad, {{.name = "cpu.softmax_grad",
+                                   .refuses = refuses_softmax,
+                                   .run = run_fused<run_softmax_grad>,
+                                   .works = fused_works<softmax_works<math::WorkId::SoftmaxGrad>>,
+                                   .in_place = true}});
+  add_kernels(ops::layer_norm, {{.name = "cpu.layer_norm",
+                                 .refuses = refuses_norm,
+                                 .run = run_fused<run_layer_norm>,
+                                 .works = fused_works<norm_works<math::WorkId::LayerNorm>>}});
+  add_kernels(ops::layer_norm_grad, {{.name = "cpu.layer_norm_grad",
+                                      .refuses = refuses_norm,
+                                      .run = run_fused<run_layer_norm_grad>,
+                                      .works = fused_works<layer_norm_grad_works>}});
+  add_kernels(ops::rms_norm, {{.name = "cpu.rms_norm",
+                               .refuses = refuses_norm,
+                               .run = run_fused<run_rms_norm>,
+                               .works = fused_works<norm_works<math::WorkId::RmsNorm>>}});
+  add_kernels(ops::cross_entropy, {{.name = "cpu.cross_entropy",
+                                    .refuses = refuses_norm,
+                                    .run = run_fused<run_cross_entropy>,
+                                    .works = fused_works<cross_entropy_works<math::WorkId::CrossEntropy>>}});
   add_kernels(ops::cross_entropy_grad, {{.name = "cpu.cross_entropy_grad",
                                          .refuses = refuses_norm,
                                          .run = run_fused<run_cross_entropy_grad>,
+                                         .works = fused_works<cross_entropy_works<math::WorkId::CrossEntropyGrad>>,
                                          .in_place = true}});
-  add_kernels(ops::dropout,
-              {{.name = "cpu.dropout", .refuses = refuses_wide, .run = run_fused<run_dropout>, .in_place = true}});
-  add_kernels(ops::lstm_cell,
-              {{.name = "cpu.lstm_cell", .refuses = refuses_wide, .run = run_fused<run_lstm>, .in_place = true}});
-  add_kernels(
-      ops::lstm_cell_grad,
-      {{.name = "cpu.lstm_cell_grad", .refuses = refuses_wide, .run = run_fused<run_lstm_grad>, .in_place = true}});
-  add_kernels(ops::gru_cell,
-              {{.name = "cpu.gru_cell", .refuses = refuses_wide, .run = run_fused<run_gru>, .in_place = true}});
+  add_kernels(ops::dropout, {{.name = "cpu.dropout",
+                              .refuses = refuses_wide,
+                              .run = run_fused<run_dropout>,
+                              .works = fused_works<dropout_works>,
+                              .in_place = true}});
+  add_kernels(ops::lstm_cell, {{.name = "cpu.lstm_cell",
+                                .refuses = refuses_wide,
+                                .run = run_fused<run_lstm>,
+                                .works = fused_works<cell_works<math::WorkId::LstmCell, 1>>,
+                                .in_place = true}});
+  add_kernels(ops::lstm_cell_grad, {{.name = "cpu.lstm_cell_grad",
+                                     .refuses = refuses_wide,
+                                     .run = run_fused<run_lstm_grad>,
+                                     .works = fused_works<cell_works<math::WorkId::LstmCellGrad, 1>>,
+                                     .in_place = true}});
+  add_kernels(ops::gru_cell, {{.name = "cpu.gru_cell",
+                               .refuses = refuses_wide,
+                               .run = run_fused<run_gru>,
+                               .works = fused_works<cell_works<math::WorkId::GruCell, 2>>,
+                               .in_place = true}});
 }
 
 }  // namespace hone

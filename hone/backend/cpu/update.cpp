@@ -1,10 +1,10 @@
 // Optimizer steps: one pass over parameter, gradient and slots.
 #include <algorithm>
-#include <cmath>
 
 #include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/ir/region.h"
+#include "hone/math/nn_works.h"
 #include "hone/ops/dot_axes.h"
 
 namespace hone {
@@ -23,10 +23,12 @@ const char* refuses(const KernelQuery& query) {
 class Sgd {
  public:
   using Attrs = SgdAttrs;
+  static math::SgdParams params(const Attrs& a) {
+    return {static_cast<float>(a.momentum), static_cast<float>(a.weight_decay), a.nesterov};
+  }
   Sgd(const KernelCall& call, const Attrs& a, int param, int slots)
       : p_(call.in<float>(param)), v_(call.in<float>(slots)), next_p_(call.out<float>(0)), next_v_(call.out<float>(1)) {
-    const float rate = call.in<float>(slots + 1)[0];
-    step_ = {rate, static_cast<float>(a.momentum), rate * static_cast<float>(a.weight_decay), a.nesterov};
+    step_ = math::sgd_step(params(a), call.in<float>(slots + 1)[0]);
   }
   /// Elements [begin, begin + n), whose gradients are g[0, n).
   void operator()(const float* g, int64_t begin, int64_t n) const {
@@ -47,6 +49,9 @@ class Sgd {
 class Adam {
  public:
   using Attrs = AdamAttrs;
+  static math::AdamParams params(const Attrs& a) {
+    return {a.beta_1, a.beta_2, static_cast<float>(a.epsilon), static_cast<float>(a.weight_decay)};
+  }
   Adam(const KernelCall& call, const Attrs& a, int param, int slots)
       : p_(call.in<float>(param)),
         m_(call.in<float>(slots)),
@@ -54,13 +59,7 @@ class Adam {
         next_p_(call.out<float>(0)),
         next_m_(call.out<float>(1)),
         next_v_(call.out<float>(2)) {
-    const float rate = call.in<float>(slots + 2)[0];
-    const double count = call.in<float>(slots + 3)[0];
-    const auto correction_1 = static_cast<float>(1 - std::pow(a.beta_1, count)),
-               correction_2 = static_cast<float>(1 - std::pow(a.beta_2, count));
-    step_ = {rate * std::sqrt(correction_2) / correction_1, static_cast<float>(1 - a.beta_1),
-             static_cast<float>(1 - a.beta_2), static_cast<float>(a.epsilon),
-             rate * static_cast<float>(a.weight_decay)};
+    step_ = math::adam_step(params(a), call.in<float>(slots + 2)[0], call.in<float>(slots + 3)[0]);
   }
   void operator()(const float* g, int64_t begin, int64_t n) const {
     kernels().nn.adam(step_, p_ + begin, g, m_ + begin, v_ + begin, next_p_ + begin, next_m_ + begin, next_v_ + begin,
@@ -83,6 +82,15 @@ void run_update(const KernelCall& call) {
   const float* g = call.in<float>(1);
   parallel_for(call.outputs[0].size(), kGrain,
                [&](int64_t begin, int64_t end) { update(g + begin, begin, end - begin); });
+}
+
+Works sgd_works(const KernelQuery& query) {
+  const math::SgdWork params{Sgd::params(query.attrs.as<SgdAttrs>()), 0};
+  return one_work(query, math::WorkId::Sgd, params, query.outputs[0].shape.count(), kGrain);
+}
+Works adam_works(const KernelQuery& query) {
+  const math::AdamWork params{Adam::params(query.attrs.as<AdamAttrs>()), 0};
+  return one_work(query, math::WorkId::Adam, params, query.outputs[0].shape.count(), kGrain);
 }
 
 // The step of a parameter whose gradient is an outer product, a cluster of dot_general and update over the operands
@@ -133,15 +141,35 @@ void run_cluster(const KernelCall& call) {
     run_outer(call, Adam(call, update.attrs.as<AdamAttrs>(), 2, 3));
 }
 
+Works cluster_works(const KernelQuery& query) {
+  const ir::Node& update = body_of(query.attrs).nodes()[1];
+  const int64_t rows = query.outputs[0].shape[0].number(), columns = query.outputs[0].shape[1].number();
+  if (update.op == &ops::sgd_update) {
+    const math::SgdWork params{Sgd::params(update.attrs.as<SgdAttrs>()), columns};
+    return one_work(query, math::WorkId::SgdOuter, params, rows, row_grain(columns));
+  }
+  const math::AdamWork params{Adam::params(update.attrs.as<AdamAttrs>()), columns};
+  return one_work(query, math::WorkId::AdamOuter, params, rows, row_grain(columns));
+}
+
 }  // namespace
 
 void install_cpu_updates() {
-  add_kernels(ops::sgd_update,
-              {{.name = "cpu.sgd_update", .refuses = refuses, .run = run_fused<run_update<Sgd>>, .in_place = true}});
-  add_kernels(ops::adam_update,
-              {{.name = "cpu.adam_update", .refuses = refuses, .run = run_fused<run_update<Adam>>, .in_place = true}});
-  add_kernels(ops::fusion,
-              {{.name = "cpu.outer_update", .refuses = refuses_cluster, .run = run_cluster, .in_place = true}});
+  add_kernels(ops::sgd_update, {{.name = "cpu.sgd_update",
+                                 .refuses = refuses,
+                                 .run = run_fused<run_update<Sgd>>,
+                                 .works = fused_works<sgd_works>,
+                                 .in_place = true}});
+  add_kernels(ops::adam_update, {{.name = "cpu.adam_update",
+                                  .refuses = refuses,
+                                  .run = run_fused<run_update<Adam>>,
+                                  .works = fused_works<adam_works>,
+                                  .in_place = true}});
+  add_kernels(ops::fusion, {{.name = "cpu.outer_update",
+                             .refuses = refuses_cluster,
+                             .run = run_cluster,
+                             .works = cluster_works,
+                             .in_place = true}});
 }
 
 }  // namespace hone
