@@ -26,7 +26,8 @@ inline ChannelRows block_rows(const ChannelParams& p, const float* x, int64_t i)
 template <class F>
 void fold_blocks(int64_t blocks, F join) {
   for (int64_t step = 1; step < blocks; step *= 2) {
-    for (int64_t i = 0; i + step < blocks; i += 2 * step) join(i, i + step, i + 2 * step < blocks ? i + 2 * step : blocks);
+    for (int64_t i = 0; i + step < blocks; i += 2 * step)
+      join(i, i + step, i + 2 * step < blocks ? i + 2 * step : blocks);
   }
 }
 
@@ -66,8 +67,7 @@ inline void channel_factors_work(const WorkArgs& args, int64_t begin, int64_t en
   for (int64_t i = begin; i < end; ++i) {
     const bool inside = i < p.c;
     to[i] = inside ? work_in<float>(args, 2)[i] : 0;
-    to[width + i] =
-        inside ? work_in<float>(args, 0)[i] / __builtin_sqrtf(work_in<float>(args, 3)[i] + p.epsilon) : 0;
+    to[width + i] = inside ? work_in<float>(args, 0)[i] / __builtin_sqrtf(work_in<float>(args, 3)[i] + p.epsilon) : 0;
     to[2 * width + i] = inside ? work_in<float>(args, 1)[i] : 0;
   }
 }
@@ -131,7 +131,8 @@ inline void channel_grad_fold_work(const WorkArgs& args, int64_t begin, int64_t 
 inline void channel_grad_work(const WorkArgs& args, int64_t begin, int64_t end) {
   const auto& p = *static_cast<const ChannelParams*>(args.params);
   const int64_t width = channel_width(p.c), total = p.rows * p.c, at = begin * p.c;
-  const float *const x = work_in<float>(args, 0), *const ct = work_in<float>(args, 1), *const f = work_in<float>(args, 2);
+  const float *const x = work_in<float>(args, 0), *const ct = work_in<float>(args, 1),
+                     *const f = work_in<float>(args, 2);
   float* const dx = work_out<float>(args, 3);
   channel_grad({x + at, x + total, end - begin, p.c}, ct + at, ct + total, f, f + width, f + 2 * width, f + 3 * width,
                f + 4 * width, dx + at, dx + end * p.c);

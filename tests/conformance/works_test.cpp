@@ -99,10 +99,10 @@ TEST(Works, HaveTheBitsOfTheKernelAtEveryLevelAndForAnySplit) {
       if (kernel.works && expect_works_equal_run(c, kernel)) seen.insert(kernel.name);
     }
   }
-  for (const char* name : {"cpu.max_pool", "cpu.avg_pool_grad", "cpu.softmax", "cpu.layer_norm_grad", "cpu.lstm_cell",
-                           "cpu.gru_cell", "cpu.sgd_update", "cpu.adam_update", "cpu.cross_entropy_grad",
-                           "cpu.batch_norm_grad", "cpu.dropout", "cpu.philox", "cpu.gather", "cpu.dynamic_update_slice",
-                           "cpu.argmax", "portable.contraction", "cpu.reduce"})
+  for (const char* name :
+       {"cpu.max_pool", "cpu.avg_pool_grad", "cpu.softmax", "cpu.layer_norm_grad", "cpu.lstm_cell", "cpu.gru_cell",
+        "cpu.sgd_update", "cpu.adam_update", "cpu.cross_entropy_grad", "cpu.batch_norm_grad", "cpu.dropout",
+        "cpu.philox", "cpu.gather", "cpu.dynamic_update_slice", "cpu.argmax", "portable.contraction", "cpu.reduce"})
     EXPECT_TRUE(seen.contains(name)) << name;
 }
 

@@ -1,6 +1,7 @@
 // Models as objects: tables of works, linked with the functions that they name, which are bitcode in this library.
 #include "hone/backend/jit/object.h"
 
+#include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -19,6 +20,7 @@
 #include "hone/backend/jit/map.h"
 #include "hone/backend/jit/object/tables.h"
 #include "hone/math/map_rows.h"
+#include "hone/math/types.h"
 
 // The bitcode of object/kernels.cpp by level (CMake makes it), runtime in the first of a processor.
 #define BITCODE(name)                                                                                            \
@@ -187,13 +189,11 @@ class ObjectModule {
 
   // What clusters of this level call by the names of tiles, in the level's tables.
   void resolve_tiles(const char* level) {
+    // By its place in memory: the compiler picks the table's type by where its rows have no tile.
     const auto entry = [&](const std::string& table, int row, int type) {
-      llvm::Constant* at = module_.getNamedGlobal(table + level)->getInitializer();
-      // A table is an array, or a struct of one, of rows, which are structs of one array.
-      if (at->getType()->isStructTy()) at = at->getAggregateElement(0U);
-      return at->getAggregateElement(static_cast<unsigned>(row))
-          ->getAggregateElement(0U)
-          ->getAggregateElement(static_cast<unsigned>(type));
+      const llvm::APInt at(64, (static_cast<uint64_t>(row) * math::kElementTypes + static_cast<uint64_t>(type)) * 8);
+      return llvm::ConstantFoldLoadFromConst(module_.getNamedGlobal(table + level)->getInitializer(), pointer_, at,
+                                             module_.getDataLayout());
     };
     for (llvm::Function& function : llvm::make_early_inc_range(module_)) {
       codegen::MapStep step;
