@@ -46,8 +46,8 @@ struct Settings {
   uint64_t code_cache_bytes = uint64_t{256} << 20;  ///< what was used longest ago goes beyond them; 0: no cache
   PassSettings passes;
   /// Eager elementwise calls wait in a queue of their thread and run as fused clusters when their elements are asked
-  /// for, with the same bits. 0: off; 1: calls of large tensors; 2: all. HONE_AUTOJIT switches on what is 0 at the
-  /// first op. What runs out of memory may say so at a later call.
+  /// for, with the same bits, under the settings of the call. 0: off; 1: calls of large tensors; 2: all but tiny ones,
+  /// which a queue slows down; 3: all. HONE_AUTOJIT sets what is 0 at the first op. Lack of memory may show later.
   int auto_jit = 0;
   /// Denormal floats count as zero, as operands and as results, in ops and in compiled functions alike; off, they are
   /// kept, whatever mode the caller's thread is in.

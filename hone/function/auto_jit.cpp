@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "hone/base/error.h"
+#include "hone/base/hash.h"
 #include "hone/base/settings.h"
 #include "hone/base/small_vector.h"
 #include "hone/base/thread_local.h"
@@ -31,6 +32,7 @@ namespace {
 constexpr size_t kMaxCalls = 64;              // as many as one cluster holds
 constexpr size_t kMaxKnown = 64;              // programs that a queue remembers
 constexpr int64_t kLarge = int64_t{1} << 14;  // elements from which auto_jit = 1 queues
+constexpr int64_t kWorth = int64_t{1} << 13;  // elements from which auto_jit = 2 queues
 
 std::atomic<int64_t> clusters_run{0}, queues_compiled{0}, queues_op_by_op{0};
 class Queue;
@@ -46,6 +48,38 @@ class Running {
  private:
   const Queue* outer_;  // an executor's thread may take up another task, with a queue of its own, while it waits
   const InterpreterScope none_{nullptr};
+};
+
+// The settings under which the calls of a queue were made. None is made with checks or the reference kernels.
+struct CallSettings {
+  Reproducible reproducible = settings.reproducible;
+  bool flush_denormals = settings.flush_denormals, check_numerics = settings.check_numerics,
+       reference_kernels = settings.reference_kernels;
+
+  bool operator==(const CallSettings&) const = default;
+  void apply() const {
+    settings.reproducible = reproducible;
+    settings.flush_denormals = flush_denormals;
+    settings.check_numerics = check_numerics;
+    settings.reference_kernels = reference_kernels;
+  }
+};
+
+// Writes only what differs from what is: other threads read the settings.
+class SettingsScope {
+ public:
+  explicit SettingsScope(const CallSettings& wanted) : differs_(wanted != before_) {
+    if (differs_) wanted.apply();
+  }
+  ~SettingsScope() {
+    if (differs_) before_.apply();
+  }
+  SettingsScope(const SettingsScope&) = delete;
+  SettingsScope& operator=(const SettingsScope&) = delete;
+
+ private:
+  const CallSettings before_;
+  const bool differs_;
 };
 
 // An operand that has its elements: a handle of its own, which stays when the user donates the tensor. A broadcast is
@@ -101,7 +135,11 @@ class Queue {
   bool full() const { return calls_.size() >= kMaxCalls; }
   bool holds(const TensorImpl& impl) const { return find(impl) >= 0; }
 
+  // A queue that is full or was begun under other settings runs first.
   void append(const Call& call, const TensorType& type) {
+    const CallSettings now;
+    if (!empty() && (full() || settings_ != now)) run();
+    settings_ = now;
     Waiting one{&call.op, Attrs(call.attrs), {}, Tensor::pending(type), call.location};
     for (const Tensor& input : call.inputs) {
       const int32_t earlier = find(*input.impl());
@@ -117,6 +155,7 @@ class Queue {
     bool any = false;
     for (size_t i = 0; i < calls_.size(); ++i) any = (live[i] = !calls_[i].result.impl()->unique()) || any;
     if (any) {
+      const SettingsScope as_called(settings_);
       const Running scope(*this);
       std::vector<Tensor> values(calls_.size());
       if (const compiler::Executable* program = calls_.size() > 1 ? known(live) : nullptr)
@@ -133,7 +172,7 @@ class Queue {
 
  private:
   struct Known {
-    ir::Graph graph;
+    std::vector<uint64_t> words;
     std::shared_ptr<const compiler::Executable> executable;  // null until it comes again
   };
 
@@ -175,20 +214,42 @@ class Queue {
     return graph;
   }
 
+  // What tells programs apart, made without a graph: most queues have been seen.
+  std::vector<uint64_t> words_of(const std::vector<bool>& live) const {
+    std::vector<uint64_t> words;
+    words.reserve(8 * (calls_.size() + given_.size()));
+    const auto add_type = [&](const TensorType& type) {
+      words.push_back(static_cast<uint64_t>(type.dtype) << 32 | type.shape.size());
+      for (const Dim d : type.shape) words.push_back(static_cast<uint64_t>(d.number()));
+    };
+    for (const Given& one : given_) {
+      add_type(one.memory.type());
+      words.push_back(one.repeated ? hash(*one.repeated) : 0);
+    }
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      const Waiting& one = calls_[i];
+      words.push_back(reinterpret_cast<uintptr_t>(one.op));
+      words.push_back(hash(one.attrs));
+      words.push_back(one.operands.size() << 1 | (live[i] ? 1 : 0));
+      for (const int32_t operand : one.operands) words.push_back(static_cast<uint64_t>(operand));
+    }
+    return words;
+  }
+
   // What runs this queue, compiled when it comes the second time: most programs' odd queues come once.
   const compiler::Executable* known(const std::vector<bool>& live) {
-    ir::Graph graph = graph_of(live);
-    const uint64_t key = graph.fingerprint();
+    std::vector<uint64_t> words = words_of(live);
+    const uint64_t key = hash_of(std::span<const uint64_t>(words));
     const auto found = known_.find(key);
     if (found == known_.end()) {
       if (known_.size() >= kMaxKnown) known_.clear();
-      known_.emplace(key, Known{std::move(graph), nullptr});
+      known_.emplace(key, Known{std::move(words), nullptr});
       return nullptr;
     }
     Known& entry = found->second;
-    if (!entry.graph.same(graph)) return nullptr;
+    if (entry.words != words) return nullptr;
     if (!entry.executable) {
-      entry.executable = compiler::compile(entry.graph).executable;
+      entry.executable = compiler::compile(graph_of(live)).executable;
       queues_compiled.fetch_add(1, std::memory_order_relaxed);
     }
     return entry.executable.get();
@@ -235,6 +296,7 @@ class Queue {
     queues_op_by_op.fetch_add(1, std::memory_order_relaxed);
   }
 
+  CallSettings settings_;
   std::vector<Waiting> calls_;
   std::vector<Given> given_;
   std::unordered_map<uint64_t, Known> known_;
@@ -321,6 +383,8 @@ bool enqueue(Call& call) {
     if (call.op.op_class != OpClass::View && call.op.op_class != OpClass::Creation) run_own(*queue);
     return false;
   }
+  const int64_t fewest = settings.auto_jit == 1 ? kLarge : settings.auto_jit == 2 ? kWorth : 0;
+  if (const Shape& shape = call.inputs[0].shape(); shape.is_static() && shape.count() < fewest) return false;
   SmallVector<const TensorType*, 4> inputs;
   for (const Tensor& input : call.inputs) {
     const Buffer* const buffer = input.impl()->buffer.acquire();
@@ -340,12 +404,10 @@ bool enqueue(Call& call) {
   InferContext context(call.op, call.attrs, {inputs.data(), inputs.size()}, {&type, 1}, call.location);
   call.op.infer(context);
   if (!type.shape.is_static() || type.shape.count() == 0) return false;
-  if (settings.auto_jit == 1 && type.shape.count() < kLarge) return false;
   if (call.op.view && size_of(type.dtype) == size_of(call.inputs[0].dtype())) return false;
   if (!served(call, type)) return false;
   checked_bytes(type, call.location);
   const std::lock_guard lock(queue->mutex);
-  if (queue->full()) queue->run();
   queue->append(call, type);
   return true;
 }
@@ -359,9 +421,10 @@ void read_auto_jit_environment() {
   const char* const text = std::getenv("HONE_AUTOJIT");
   if (!text || !*text || settings.auto_jit != 0) return;
   const std::string_view value(text);
-  if (value != "0" && value != "1" && value != "2") {
+  if (value != "0" && value != "1" && value != "2" && value != "3") {
     throw Error(Code::kInvalidArgument, fmt::format("HONE_AUTOJIT={} is not a mode", value),
-                "0 computes each call at once, 1 queues elementwise calls of large tensors, 2 all of them");
+                "0 computes each call at once, 1 queues elementwise calls of large tensors, 2 of all but tiny "
+                "ones, 3 all of them");
   }
   settings.auto_jit = value[0] - '0';
 }

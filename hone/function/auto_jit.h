@@ -18,7 +18,7 @@ struct AutoJitCounts {
 };
 AutoJitCounts auto_jit_counts();
 
-/// Switches on what HONE_AUTOJIT says, if the program has not. Error kInvalidArgument for another value than 0, 1, 2.
+/// Switches on what HONE_AUTOJIT says, if the program has not. Error kInvalidArgument for a value other than 0 to 3.
 void read_auto_jit_environment();
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -42,14 +43,14 @@ class AutoJit : public testing::Test {
   }
   void TearDown() override {
     settings.auto_jit = 0;
-    settings.check_numerics = false;
+    settings.check_numerics = settings.reference_kernels = settings.flush_denormals = false;
     settings.poison_memory = false;
   }
   // The program's results with a queue, three times: call by call, compiled, and with what is known.
   static void expect_same(const std::function<Tensor()>& program) {
     settings.auto_jit = 0;
     const Tensor plain = program();
-    settings.auto_jit = 2;
+    settings.auto_jit = 3;
     for (int run = 0; run < 3; ++run) EXPECT_TRUE(same_bits(program(), plain)) << "run " << run;
     settings.auto_jit = 0;
   }
@@ -63,7 +64,7 @@ Tensor chain(Tensor x, int calls) {
 TEST_F(AutoJit, AChainIsOneClusterAndOneResult) {
   const Tensor x = drawn({1024, 256}, 1);
   const Tensor plain = chain(x, 20);
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   for (int run = 0; run < 2; ++run) chain(x, 20).raw();
   const AutoJitCounts before = auto_jit_counts();
   cpu().reset_peak();
@@ -77,7 +78,7 @@ TEST_F(AutoJit, AChainIsOneClusterAndOneResult) {
 }
 
 TEST_F(AutoJit, WhatNobodyReadsIsNotComputed) {
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   const Tensor x = drawn({64, 64}, 2);
   x.raw();
   const AutoJitCounts before = auto_jit_counts();
@@ -115,7 +116,7 @@ TEST_F(AutoJit, VariablesAndDonationKeepTheirBits) {
 }
 
 TEST_F(AutoJit, ErrorsAreRaisedAtTheCall) {
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   const Tensor x = drawn({2, 3}, 7), y = x + 1.0;
   EXPECT_THROW(y + drawn({4}, 8), Error);
   settings.check_numerics = true;
@@ -128,7 +129,7 @@ TEST_F(AutoJit, ErrorsAreRaisedAtTheCall) {
 }
 
 TEST_F(AutoJit, BorrowedMemoryIsReadByTheCall) {
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   std::vector<float> memory(8, 1.0F);
   const Tensor y = Tensor::borrow(memory.data(), {8}, f32) + 1.0;
   memory[0] = 100;
@@ -145,9 +146,37 @@ TEST_F(AutoJit, OnlyLargeCallsWaitInModeOne) {
   EXPECT_EQ(auto_jit_counts().op_by_op, before.op_by_op + 1);
 }
 
+TEST_F(AutoJit, TinyCallsDoNotWaitInModeTwo) {
+  const Tensor tiny = drawn({64}, 9), middle = drawn({64, 128}, 9);
+  settings.auto_jit = 2;
+  const AutoJitCounts before = auto_jit_counts();
+  chain(tiny, 4).raw();
+  EXPECT_EQ(auto_jit_counts().op_by_op, before.op_by_op);
+  chain(middle, 4).raw();
+  EXPECT_EQ(auto_jit_counts().op_by_op, before.op_by_op + 1);
+}
+
+TEST_F(AutoJit, CallsRunUnderTheSettingsTheyWereMadeWith) {
+  const Tensor tiny = full({64}, 1e-40, f32), huge = full({64}, 3e38, f32);
+  settings.auto_jit = 3;
+  for (int run = 0; run < 3; ++run) {  // call by call, then compiled
+    settings.flush_denormals = true;
+    const Tensor flushed = tiny * 1.0 + 0.0;
+    settings.flush_denormals = false;
+    const Tensor kept = tiny * 1.0 + 0.0;
+    EXPECT_EQ(flushed.data<float>()[0], 0.0F);
+    EXPECT_NE(kept.data<float>()[0], 0.0F);
+    const Tensor infinite = huge * 2.0 + 1.0;
+    settings.check_numerics = settings.reference_kernels = true;
+    EXPECT_EQ(infinite.data<float>()[0], std::numeric_limits<float>::infinity()) << "made without checks";
+    EXPECT_TRUE(settings.check_numerics && settings.reference_kernels);
+    settings.check_numerics = settings.reference_kernels = false;
+  }
+}
+
 TEST_F(AutoJit, OnlyElementwiseCallsJoinAndAtMost64) {
   const Tensor x = drawn({16, 16}, 13);
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   const auto queues = [](const std::function<void()>& program) {
     const AutoJitCounts before = auto_jit_counts();
     program();
@@ -161,7 +190,7 @@ TEST_F(AutoJit, OnlyElementwiseCallsJoinAndAtMost64) {
 }
 
 TEST_F(AutoJit, ShapesThatComeOnceAreNotCompiled) {
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   const AutoJitCounts before = auto_jit_counts();
   for (int64_t n = 1; n <= 200; ++n) chain(drawn({n}, 12), 6).raw();
   EXPECT_EQ(auto_jit_counts().compiled, before.compiled);
@@ -170,7 +199,7 @@ TEST_F(AutoJit, ShapesThatComeOnceAreNotCompiled) {
 TEST_F(AutoJit, OtherThreadsReadWhatWaits) {
   const Tensor x = drawn({64, 33}, 10);
   const Tensor plain = exp(x) + 1.0;
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   for (int round = 0; round < 20; ++round) {
     const Tensor y = exp(x) + 1.0;
     bool same[4] = {};
@@ -186,7 +215,7 @@ TEST_F(AutoJit, OtherThreadsReadWhatWaits) {
 
 TEST_F(AutoJit, AnEndedThreadsResultsCanBeRead) {
   const Tensor x = drawn({5, 5}, 11), plain = x * 3.0;
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   Tensor y;
   std::thread([&] { y = x * 3.0; }).join();
   EXPECT_TRUE(same_bits(y, plain));
@@ -194,7 +223,7 @@ TEST_F(AutoJit, AnEndedThreadsResultsCanBeRead) {
 
 TEST_F(AutoJit, AForkedChildReadsWhatWaits) {
   const Tensor x = Tensor::of<float>({1, 2, 3});
-  settings.auto_jit = 2;
+  settings.auto_jit = 3;
   const Tensor y = x + x;
   const pid_t child = fork();
   if (child == 0) _exit(y.data<float>()[2] == 6 ? 0 : 1);

@@ -67,8 +67,47 @@ void panel_rows(const PanelArgs& p, int64_t row) {
   }
 }
 
+/// One row and kVectors vectors of columns: as many chains of sums at once as hide their latency.
+template <class T, int kVectors>
+void row_vectors(const PanelArgs& p, int64_t column) {
+  constexpr int kLanes = Vec<T>::kLanes;
+  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + column;
+  T* c = static_cast<T*>(p.c) + column;
+  Vec<T> sum[kVectors];
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) sum[v] = p.accumulate ? Vec<T>::load(c + v * kLanes) : Vec<T>(T(0));
+  for (int64_t k = 0; k < p.k; ++k, a += p.a_k, b += p.b_k) {
+    const Vec<T> x(*a);
+#pragma GCC unroll 16
+    for (int v = 0; v < kVectors; ++v) sum[v] = multiply_add(x, Vec<T>::load(b + v * kLanes), sum[v]);
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < kVectors; ++v) {
+    Vec<T> y = sum[v];
+    if (p.bias) y = y + Vec<T>::load(static_cast<const T*>(p.bias) + column + v * kLanes);
+    y.store(c + v * kLanes);
+  }
+}
+
+/// One row and whole panels.
+template <class T>
+void row_panels(const PanelArgs& p) {
+  int64_t column = 0;
+  const auto run = [&]<int kVectors>() {
+    if constexpr (kVectors >= kPanelVectors<T>) {
+      constexpr int64_t kStep = kVectors * Vec<T>::kLanes;
+      for (; column + kStep <= p.columns; column += kStep) row_vectors<T, kVectors>(p, column);
+    }
+  };
+  run.template operator()<8>();
+  run.template operator()<4>();
+  run.template operator()<2>();
+  run.template operator()<1>();
+}
+
 template <class T>
 void panel(const PanelArgs& p) {
+  if (p.rows == 1 && p.columns % (kPanelBytes / static_cast<int64_t>(sizeof(T))) == 0) return row_panels<T>(p);
   constexpr int kRows = kVectorBytes == 16 ? 2 : kVectorBytes == 32 ? 6 : 12;  // what the registers hold
   int64_t row = 0;
   for (; row + kRows <= p.rows; row += kRows) panel_rows<T, kRows>(p, row);

@@ -41,7 +41,7 @@ using ElementTypeList = TypeListOf<ElementTypes>::Type;
 struct PanelArgs {
   const void* a;
   int64_t a_row, a_k;  ///< strides in elements
-  const void* b;       ///< rows of one full panel (what lies beyond `columns` is read, not used)
+  const void* b;  ///< rows of one full panel (what lies beyond `columns` is read, not used), or of several if rows = 1
   int64_t b_k;
   void* c;
   int64_t c_row;

@@ -34,7 +34,7 @@ std::string auto_jit_difference(const Program& program) {
   const std::vector<Tensor> inputs = inputs_of(program);
   const Outcome plain = outcome(program, inputs, 0);
   for (int call = 0; call < 3; ++call) {
-    const Outcome queued = outcome(program, inputs, 2);
+    const Outcome queued = outcome(program, inputs, 3);
     std::string differ = queued.error == plain.error
                              ? conformance::difference(queued.values, plain.values)
                              : fmt::format("eager: '{}', queued: '{}'", plain.error, queued.error);

@@ -12,6 +12,7 @@
 #include "hone/ops/contraction.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/dot_axes.h"
+#include "hone/ops/elementwise.h"
 #include "hone/ops/kernel.h"
 #include "hone/ops/movement.h"
 
@@ -170,6 +171,21 @@ TEST(SmallContraction, TermsAscendInFma) {
       float sum = 0;
       for (size_t k = 0; k < 13; ++k) sum = std::fma(x[i * 13 + k], y[k * 19 + j], sum);
       EXPECT_EQ(z[i * 19 + j], sum);
+    }
+  }
+}
+
+TEST(SmallContraction, OneRowThroughSeveralPanelsHasTheBitsOfTwoRows) {
+  for (const DType dtype : {f32, f64, i8, i32}) {
+    for (const int64_t n : {7, 16, 31, 64, 100, 160, 272, 300}) {
+      const auto drawn = [&](const Shape& shape, uint32_t seed) { return cast(numbers(shape, seed) * 9.0F, dtype); };
+      const Tensor a = drawn({2, 13}, 1), b = drawn({13, n}, 2), bias = drawn({n}, 3);
+      const Tensor row = reshape(a[0], {1, 13});
+      const Tensor one = dense(row, b, bias), two = dense(a, b, bias);
+      EXPECT_STREQ(last_kernel(), "cpu.small_contraction");
+      EXPECT_EQ(std::memcmp(one.raw(), two.raw(), one.bytes()), 0) << to_string(two.type());
+      const Tensor plain = matmul(row, b), both = matmul(a, b);
+      EXPECT_EQ(std::memcmp(plain.raw(), both.raw(), plain.bytes()), 0) << to_string(both.type());
     }
   }
 }

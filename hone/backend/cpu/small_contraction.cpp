@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kSmall = 4096;  // products of a whole call
 // With so few rows 8192, as in a step of an LSTM of 40 units: oneDNN's sgemm locks a mutex, which real-time calls must
-// not (docs/real-time.md). Own loops are faster from two rows on; one row of 6400 takes 0.39 us for 0.26 (AVX-512).
+// not (docs/real-time.md). Own loops are faster from two rows on.
 constexpr int64_t kFewRows = 16;
 constexpr int64_t kSmallRows = 8192;
 constexpr int64_t kGrain = 64 * 1024;  // products worth a thread
@@ -82,9 +82,16 @@ class Panels {
   /// Whether run needs its scratch for some panel.
   bool packs() const { return p_.b_column != 1 || p_.n % width() != 0; }
 
-  /// Rows [row, row + rows) of panel `index` of one product. `scratch` holds a panel of k rows.
-  void run(const GemmPlan::Offsets& at, int64_t row, int64_t rows, int64_t index, std::byte* scratch) const {
-    const int64_t column = index * width(), columns = std::min(width(), p_.n - column);
+  /// How many panels from `index` on one call of `run` may take, at most `most`: one row runs through whole panels.
+  int64_t together(int64_t index, int64_t most) const {
+    if (p_.m != 1 || p_.b_column != 1) return 1;
+    return std::max<int64_t>(std::min(most, p_.n / width() - index), 1);
+  }
+
+  /// Rows [row, row + rows) of `count` panels of one product, from `index` on. `scratch` holds a panel of k rows.
+  void run(const GemmPlan::Offsets& at, int64_t row, int64_t rows, int64_t index, int64_t count,
+           std::byte* scratch) const {
+    const int64_t column = index * width(), columns = std::min(count * width(), p_.n - column);
     const std::byte* from = b_ + (at.b + column * p_.b_column) * item_;
     math::PanelArgs args{.a = a_ + (at.a + row * p_.a_row) * item_,
                          .a_row = p_.a_row,
@@ -130,7 +137,7 @@ void run(const KernelCall& call) {
           for (int64_t i = begin; i < end; ++i) {
             const GemmPlan::Offsets at = p.at(i / blocks);
             const int64_t row = i % blocks * kRows;
-            for (int64_t j = 0; j < across; ++j) panels.run(at, row, std::min(kRows, p.m - row), j, scratch);
+            for (int64_t j = 0; j < across; ++j) panels.run(at, row, std::min(kRows, p.m - row), j, 1, scratch);
           }
         },
         1);
@@ -145,7 +152,11 @@ void run(const KernelCall& call) {
         std::byte* scratch = local;
         if (p.k > 16 && panels.packs())
           block = cpu().allocate(static_cast<size_t>(p.k) * math::kPanelBytes), scratch = block->data();
-        for (int64_t i = begin; i < end; ++i) panels.run(p.at(i / across), 0, p.m, i % across, scratch);
+        for (int64_t i = begin; i < end;) {
+          const int64_t index = i % across, count = panels.together(index, end - i);
+          panels.run(p.at(i / across), 0, p.m, index, count, scratch);
+          i += count;
+        }
       },
       1);
 }
