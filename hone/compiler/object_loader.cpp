@@ -179,10 +179,13 @@ class ObjectImage {
       std::memcpy(&there, mine, sizeof there);
       return there;
     }
+    return reinterpret_cast<uint64_t>(defined(symbol));
+  }
+  std::byte* defined(const Elf64_Sym& symbol) {
     if (symbol.st_shndx >= places_.size() || places_[symbol.st_shndx] == kNowhere ||
         symbol.st_value > object_.section(symbol.st_shndx).sh_size)
       damaged(fmt::format("the symbol '{}' lies nowhere", object_.name_of(symbol)));
-    return reinterpret_cast<uint64_t>(base() + places_[symbol.st_shndx] + symbol.st_value);
+    return base() + places_[symbol.st_shndx] + symbol.st_value;
   }
 
   void relocate(const Elf64_Shdr& table) {
@@ -253,16 +256,16 @@ class ObjectImage {
       if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL ||
           ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
         continue;
-      const uint64_t where = address(i, symbol, true);
+      const std::byte* const where = defined(symbol);
       const Elf64_Shdr& section = object_.section(symbol.st_shndx);
       if ((section.sh_flags & SHF_EXECINSTR) == 0 || symbol.st_size > section.sh_size - symbol.st_value ||
           symbol.st_value == section.sh_size)
         damaged(fmt::format("'{}' is no code", object_.name_of(symbol)));
       if (object_.name_of(symbol) != entry) {
-        loaded_.functions_.emplace_back(object_.name_of(symbol), reinterpret_cast<const void*>(where));
+        loaded_.functions_.emplace_back(object_.name_of(symbol), where);
         continue;
       }
-      loaded_.entry_ = reinterpret_cast<const void*>(where);
+      loaded_.entry_ = where;
       loaded_.entry_size_ = symbol.st_size;
     }
     if (!loaded_.entry_) damaged(fmt::format("it has no symbol '{}'", entry));

@@ -1,6 +1,7 @@
 // Loops as one function of machine code: the bits of eager, and why a loop is none.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -33,7 +34,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   const Tensor x = cast(a, f64), y = cast(b, f64);
   for (int64_t i = 0; i < a.size(); ++i) {
     const double u = reshape(x, {-1})[i].item<double>(), v = reshape(y, {-1})[i].item<double>();
-    if (std::memcmp(&u, &v, sizeof u) != 0 && !(u != u && v != v)) return false;
+    if (std::bit_cast<uint64_t>(u) != std::bit_cast<uint64_t>(v) && !(u != u && v != v)) return false;
   }
   return true;
 }

@@ -68,7 +68,11 @@ class LoopSteps {
   const char* reduce(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
   bool reads_table(const ir::Node& node, int operand) const;
   const char* read(const ir::Graph& graph, const ir::Node& node, std::span<int> places);
-  int product(int lhs, int rhs, const DotAttrs& attrs, const TensorType& type);
+  struct Factor {
+    int value;
+    const Shape* shape;
+  };
+  int product(const Factor& lhs, const Factor& rhs, const DotAttrs& attrs, const TensorType& type);
   int fold(const Op& combine, int v, int64_t outer, int64_t extent, int64_t inner);
 
   std::vector<Value> values_;

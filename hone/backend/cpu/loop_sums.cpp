@@ -57,10 +57,11 @@ std::span<const int64_t> all(const Ints& list) { return {list.data(), list.size(
 
 }  // namespace
 
-// Terms in ascending order into one accumulator an element, from +0.
-int LoopSteps::product(int lhs, int rhs, const DotAttrs& attrs, const TensorType& type) {
-  const Walk a = walk(values_[at(lhs)].type.shape, attrs.lhs_batch, attrs.lhs_contract),
-             b = walk(values_[at(rhs)].type.shape, attrs.rhs_batch, attrs.rhs_contract);
+// Terms in ascending order into one accumulator an element, from +0. The shapes are the node's: a value that went
+// through `reshape` is the same value here.
+int LoopSteps::product(const Factor& lhs, const Factor& rhs, const DotAttrs& attrs, const TensorType& type) {
+  const Walk a = walk(*lhs.shape, attrs.lhs_batch, attrs.lhs_contract),
+             b = walk(*rhs.shape, attrs.rhs_batch, attrs.rhs_contract);
   const size_t batches = attrs.lhs_batch.size();
   const int64_t batch = product_of(all(a.extents).first(batches)), m = product_of(all(a.extents).subspan(batches)),
                 n = product_of(all(b.extents).subspan(batches)), terms = product_of(all(a.sum_extents));
@@ -74,7 +75,7 @@ int LoopSteps::product(int lhs, int rhs, const DotAttrs& attrs, const TensorType
       of_a.push_back(offset(at_batch * m + i / n % m, all(a.extents), all(a.strides)) + a_k);
       of_b.push_back(offset(at_batch * n + i % n, all(b.extents), all(b.strides)) + b_k);
     }
-    const int left[] = {lhs}, right[] = {rhs};
+    const int left[] = {lhs.value}, right[] = {rhs.value};
     const int three[] = {pick(left, of_a, type), pick(right, of_b, type), sum};
     sum = call(LoopStep::kFma, three, type.dtype, type);
   }
@@ -91,7 +92,10 @@ const char* LoopSteps::contract(const ir::Graph& graph, const ir::Node& node, st
   const bool dense = node.op == &ops::dense;
   const DotAttrs attrs = dense ? dense_as_dot(graph.type(operands[0]).shape.rank()) : node.attrs.as<DotAttrs>();
   const DType in = is_half(type.dtype) ? f32 : type.dtype;
-  int result = product(convert(places[operands[0]], in), convert(places[operands[1]], in), attrs, {in, type.shape});
+  const auto factor = [&](size_t i) {
+    return Factor{convert(places[operands[i]], in), &graph.type(operands[i]).shape};
+  };
+  int result = product(factor(0), factor(1), attrs, {in, type.shape});
   if (operands.size() == 3) {  // the bias, last
     const int bias[] = {convert(places[operands[2]], in)};
     std::vector<int64_t> columns;
