@@ -12,6 +12,7 @@
 #include "hone/cli/output.h"
 #include "hone/cli/program.h"
 #include "hone/cli/verbs.h"
+#include "hone/compiler/archive.h"
 #include "hone/compiler/object.h"
 #include "hone/compiler/pipeline.h"
 #include "hone/ops/creation.h"
@@ -24,11 +25,11 @@ namespace hone::cli {
 namespace {
 
 struct Arguments {
-  std::string file, output, header, name, weights = "embed", target = "native", static_lib;
+  std::string file, output, header, name, weights = "embed", target = "native";
   std::vector<std::string> isa = {"v2", "v3", "v4"};
   int64_t batch = 1;
   uint64_t seed = 0;
-  bool json = false;
+  bool static_lib = false, json = false;
 };
 
 // What is compiled, and what it gives on sample data when Hone runs it.
@@ -172,15 +173,17 @@ int compile(const Arguments& arguments) {
       "checked on sample data: largest difference to the model {:.3g} ({:.3g} of the largest output), the\n"
       "same largest output in {:.4g} % of rows\n",
       d.largest, d.relative, 100 * d.argmax_agreement);
-  write_file_atomic(arguments.output, files.object);
+  const std::string output =
+      arguments.static_lib ? compiler::static_library(files.object, options.name + ".o") : files.object;
+  write_file_atomic(arguments.output, output);
   write_file_atomic(arguments.header, compiler::with_comment(files.header, source.comment + checked));
   if (!options.embed_weights) write_file_atomic(arguments.weights, files.weights);
-  const double kib = static_cast<double>(files.object.size());
+  const double kib = static_cast<double>(output.size());
   if (arguments.json) {
     print_json({{"object", arguments.output},
                 {"header", arguments.header},
                 {"name", options.name},
-                {"bytes", static_cast<int64_t>(files.object.size())},
+                {"bytes", static_cast<int64_t>(output.size())},
                 {"largest_difference", d.largest},
                 {"relative_difference", d.relative},
                 {"argmax_agreement", d.argmax_agreement}});
@@ -217,6 +220,7 @@ void add_compile(CLI::App& app, int& exit_code) {
   verb->add_option("--target", arguments->target, "The processor")
       ->check(CLI::IsMember({"native", "x86_64-linux-gnu", "aarch64-linux-gnu"}))
       ->capture_default_str();
+  verb->add_flag("--static-lib", arguments->static_lib, "The output is a static library (libNAME.a) of the object");
   verb->add_option("--seed", arguments->seed, "Of the sample data of the check")->type_name("N")->capture_default_str();
   verb->add_flag("--json", arguments->json, "One JSON document instead of text");
   verb->footer(
@@ -227,7 +231,8 @@ void add_compile(CLI::App& app, int& exit_code) {
       "The header says how to call it.\n\nExamples:\n"
       "  hone compile fashion.hone -o fashion.o --header fashion.h\n"
       "  hone compile fashion.hone -o fashion.o --header fashion.h --target aarch64-linux-gnu --weights "
-      "fashion.weights");
+      "fashion.weights\n"
+      "  hone compile fashion.hone -o libfashion.a --header fashion.h --static-lib");
   verb->callback([arguments, &exit_code] { exit_code = compile(*arguments); });
 }
 

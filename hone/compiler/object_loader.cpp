@@ -11,84 +11,21 @@
 #include <vector>
 
 #include "hone/base/error.h"
+#include "hone/compiler/elf_object.h"
 
 namespace hone {
 namespace {
+
+using elf::damaged;
+using elf::ObjectFile;
+using elf::unsupported;
 
 constexpr size_t kPage = 4096, kLargest = size_t{1} << 28;
 // An undefined symbol's address, then a jump to it: code is further from the program than a call reaches.
 constexpr size_t kSlot = 16, kJump = 8;
 constexpr uint8_t kJumpToAddress[] = {0xff, 0x25, 0xf2, 0xff, 0xff, 0xff};  // jmp *-14(%rip)
 
-[[noreturn]] void damaged(std::string_view what) {
-  throw Error(Code::kDataLoss, fmt::format("cannot load machine code: {}", what));
-}
-[[noreturn]] void unsupported(std::string what) {
-  throw Error(Code::kUnsupported, "cannot load machine code: " + std::move(what));
-}
-
 constexpr size_t rounded(size_t n, size_t to) { return (n + to - 1) / to * to; }
-
-// The bytes of an object, whose every number may be wrong.
-class ObjectFile {
- public:
-  explicit ObjectFile(std::span<const std::byte> bytes) : bytes_(bytes) {
-    const auto header = at<Elf64_Ehdr>(0);
-    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) damaged("it is no ELF object");
-    if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_REL ||
-        header.e_machine != EM_X86_64)
-      unsupported("it is no relocatable object for x86-64");
-    if (header.e_shentsize != sizeof(Elf64_Shdr)) damaged("its section headers have another size");
-    for (size_t i = 0; i < header.e_shnum; ++i) sections.push_back(at<Elf64_Shdr>(header.e_shoff, i));
-    for (const Elf64_Shdr& section : sections) {
-      if (section.sh_type != SHT_SYMTAB) continue;
-      if (symbols_) damaged("it has two symbol tables");
-      if (section.sh_entsize != sizeof(Elf64_Sym)) damaged("its symbols have another size");
-      symbols_ = &section;
-    }
-    if (!symbols_) damaged("it has no symbols");
-    names_ = text_of(section(symbols_->sh_link));
-  }
-
-  template <class T>
-  T at(size_t offset, size_t index = 0) const {
-    T value;
-    if (offset > bytes_.size() || (bytes_.size() - offset) / sizeof(T) <= index) damaged("it ends too early");
-    std::memcpy(&value, bytes_.data() + offset + index * sizeof(T), sizeof(T));
-    return value;
-  }
-  std::span<const std::byte> content(const Elf64_Shdr& section) const {
-    if (section.sh_type == SHT_NOBITS) return {};
-    if (section.sh_offset > bytes_.size() || bytes_.size() - section.sh_offset < section.sh_size)
-      damaged("a section ends too late");
-    return bytes_.subspan(section.sh_offset, section.sh_size);
-  }
-  const Elf64_Shdr& section(size_t index) const {
-    if (index >= sections.size()) damaged("it names a section that it does not have");
-    return sections[index];
-  }
-  size_t symbol_count() const { return content(*symbols_).size() / sizeof(Elf64_Sym); }
-  Elf64_Sym symbol(size_t index) const {
-    if (index >= symbol_count()) damaged("it names a symbol that it does not have");
-    return at<Elf64_Sym>(symbols_->sh_offset, index);
-  }
-  std::string_view name_of(const Elf64_Sym& symbol) const {
-    if (symbol.st_name >= names_.size()) damaged("a symbol has no name");
-    const std::string_view rest = names_.substr(symbol.st_name);
-    return rest.substr(0, rest.find('\0'));
-  }
-
-  std::vector<Elf64_Shdr> sections;
-
- private:
-  std::string_view text_of(const Elf64_Shdr& section) const {
-    const auto bytes = content(section);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  std::span<const std::byte> bytes_;
-  const Elf64_Shdr* symbols_ = nullptr;
-  std::string_view names_;
-};
 
 const char* name_of_relocation(uint32_t type) {
   constexpr const char* kNames[] = {"NONE",     "64",       "PC32", "GOT32", "PLT32", "COPY", "GLOB_DAT", "JUMP_SLOT",
@@ -103,6 +40,7 @@ class ObjectImage {
  public:
   ObjectImage(std::span<const std::byte> object, SymbolResolver resolve)
       : object_(object), resolve_(resolve), places_(object_.sections.size(), kNowhere) {
+    if (object_.machine != EM_X86_64) unsupported("it is not for x86-64");
     place(Code);
     slots_ = rounded(end_, kSlot);
     slot_of_.resize(object_.symbol_count(), kNowhere);
