@@ -89,9 +89,42 @@ void row_vectors(const PanelArgs& p, int64_t column) {
   }
 }
 
+/// kTerms rows of b added to the row of results, from its first column to its last.
+template <class T, int kTerms>
+void add_terms(const T* a, int64_t a_k, const T* b, int64_t b_k, T* c, int64_t columns, bool accumulate) {
+  constexpr int kLanes = Vec<T>::kLanes;
+  Vec<T> x[kTerms];
+#pragma GCC unroll 16
+  for (int k = 0; k < kTerms; ++k) x[k] = Vec<T>(a[k * a_k]);
+  for (int64_t j = 0; j < columns; j += kLanes) {
+    Vec<T> sum = accumulate ? Vec<T>::load(c + j) : Vec<T>(T(0));
+#pragma GCC unroll 16
+    for (int k = 0; k < kTerms; ++k) sum = multiply_add(x[k], Vec<T>::load(b + k * b_k + j), sum);
+    sum.store(c + j);
+  }
+}
+
+/// One row and whole panels of a matrix that lies beyond the first cache: it is read in the order of its memory, and
+/// results stay in the cache instead of registers.
+template <class T>
+void row_stream(const PanelArgs& p) {
+  constexpr int kTerms = 8;
+  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b), *bias = static_cast<const T*>(p.bias);
+  T* c = static_cast<T*>(p.c);
+  int64_t k = 0;
+  for (; k + kTerms <= p.k; k += kTerms)
+    add_terms<T, kTerms>(a + k * p.a_k, p.a_k, b + k * p.b_k, p.b_k, c, p.columns, k > 0 || p.accumulate);
+  for (; k < p.k; ++k)
+    add_terms<T, 1>(a + k * p.a_k, p.a_k, b + k * p.b_k, p.b_k, c, p.columns, k > 0 || p.accumulate);
+  for (int64_t j = 0; bias && j < p.columns; j += Vec<T>::kLanes)
+    (Vec<T>::load(c + j) + Vec<T>::load(bias + j)).store(c + j);
+}
+
 /// One row and whole panels.
 template <class T>
 void row_panels(const PanelArgs& p) {
+  constexpr int64_t kFirstCache = 32 << 10;
+  if (p.k > 0 && p.k * p.columns * static_cast<int64_t>(sizeof(T)) > kFirstCache) return row_stream<T>(p);
   int64_t column = 0;
   const auto run = [&]<int kVectors>() {
     if constexpr (kVectors >= kPanelVectors<T>) {
