@@ -115,6 +115,53 @@ struct ProductResult {
 
 inline constexpr int64_t kPanelFloats = kPanelBytes / 4;
 
+/// A panel's rows of a that lie anywhere: pointers of each run of terms, rows side by side.
+struct FloatRows {
+  const float* const* rows;  ///< [run][step]
+  int64_t step;
+  const int64_t* terms;  ///< [run]
+  int64_t count;
+
+  template <int kRows>
+  struct Run {
+    const float* rows[kRows];
+    int64_t terms;
+    const float& at(int row, int64_t term) const { return rows[row][term]; }
+  };
+  int64_t runs() const { return count; }
+  template <int kRows>
+  Run<kRows> run(int64_t r, int64_t row) const {
+    Run<kRows> run{{}, terms[r]};
+    for (int i = 0; i < kRows; ++i) run.rows[i] = rows[r * step + row + i];
+    return run;
+  }
+};
+/// One whose terms lie anywhere, rows side by side.
+struct FloatTerms {
+  const float* const* terms;
+  int64_t count;
+
+  template <int kRows>
+  struct Run {
+    const float* const* first;
+    int64_t row, terms;
+    const float& at(int i, int64_t term) const { return first[term][row + i]; }
+  };
+  int64_t runs() const { return 1; }
+  template <int kRows>
+  Run<kRows> run(int64_t, int64_t row) const {
+    return {terms, row, count};
+  }
+};
+
+inline void run_panel(const PanelArgs& p, const StridedFloats& a) {
+  PanelArgs args = p;
+  args.a = a.data, args.a_row = a.row, args.a_k = a.column;
+  panel<float>(args);
+}
+inline void run_panel(const PanelArgs& p, const FloatRows& a) { panel_of<float>(p, a); }
+inline void run_panel(const PanelArgs& p, const FloatTerms& a) { panel_of<float>(p, a); }
+
 /// pack_a(first term, terms) gives rows x terms of a; pack_b(first term, terms, first column, columns) a panel of b
 /// whose rows hold 16 readable floats. `width`: columns of a visit, more than a panel's only for one row: it has no
 /// other chains of sums to hide latency with.
@@ -124,22 +171,20 @@ void product_block(const ProductResult& c, PackA&& pack_a, PackB&& pack_b, int64
   do {
     const int64_t terms = c.terms - k0 < ProductBlocks::kTerms ? c.terms - k0 : ProductBlocks::kTerms;
     const bool last = k0 + terms == c.terms;
-    const StridedFloats a = pack_a(k0, terms);
+    const auto a = pack_a(k0, terms);
     for (int64_t j = 0; j < c.columns; j += width) {
       const int64_t columns = c.columns - j < width ? c.columns - j : width;
       const StridedFloats b = pack_b(k0, terms, j, columns);
-      panel<float>({.a = a.data,
-                    .a_row = a.row,
-                    .a_k = a.column,
-                    .b = b.data,
-                    .b_k = b.row,
-                    .c = c.data + j,
-                    .c_row = c.row,
-                    .rows = c.rows,
-                    .columns = columns,
-                    .k = terms,
-                    .bias = last && c.bias ? c.bias + j : nullptr,
-                    .accumulate = k0 > 0});
+      run_panel({.b = b.data,
+                 .b_k = b.row,
+                 .c = c.data + j,
+                 .c_row = c.row,
+                 .rows = c.rows,
+                 .columns = columns,
+                 .k = terms,
+                 .bias = last && c.bias ? c.bias + j : nullptr,
+                 .accumulate = k0 > 0},
+                a);
     }
     k0 += terms;
   } while (k0 < c.terms);
@@ -151,6 +196,10 @@ StridedFloats pack_panel(float* to, const S* b, int64_t b_k, int64_t b_column, i
   if (b_column == 1) {
     for (int64_t k = 0; k < terms; ++k) {
       float* row = to + k * kPanelFloats;
+      if (sizeof(S) == 4 && columns == kPanelFloats) {
+        __builtin_memcpy(row, b + k * b_k, kPanelBytes);
+        continue;
+      }
       to_floats(b + k * b_k, row, columns);
       if (columns < kPanelFloats) zero_floats(row + columns, kPanelFloats - columns);
     }
