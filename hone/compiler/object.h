@@ -17,10 +17,11 @@ namespace hone::compiler {
 ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> variables, size_t results,
                            const ObjectOptions& options = {});
 
-/// One run of a stateless object that is linked into this process: dense results of the types told. `files` are of this
-/// processor. Error kUnsupported, kDataLoss as load_object; kInternal with the object's status.
+/// The last of some calls of an object that is linked into this process, which begin with its first state: dense
+/// results of the types told. `files` are of this processor. Error kUnsupported, kDataLoss as load_object; kInternal
+/// with the object's status.
 std::vector<Tensor> run_object(const ObjectFiles& files, const ObjectOptions& options, std::span<const Tensor> inputs,
-                               std::span<const TensorType> results);
+                               std::span<const TensorType> results, int calls = 1);
 
 /// The header with more lines in its first comment.
 std::string with_comment(const std::string& header, const std::string& lines);

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <unordered_map>
 
 #include "hone/backend/jit/map.h"
 #include "hone/backend/jit/object/tables.h"
@@ -90,22 +91,22 @@ class ObjectModule {
 
   bool add_level(int level, const LevelSource& source) {
     Constants works;
+    clusters_.clear();
     for (int64_t i = 0; i < program_.work_count; ++i) {
       const codegen::ObjectWork& work = program_.works[i];
       llvm::Constant* params = bytes(work.params, work.param_bytes, 16);
       llvm::Constant* code = llvm::ConstantPointerNull::get(pointer_);
       if (work.cluster) {
-        codegen::MapProgram cluster = *work.cluster;
-        cluster.level = static_cast<codegen::Level>(level);
-        const std::string name = std::string(program_.name) + "_map_" + source.name + "_" + std::to_string(i);
-        if (!emit_map(cluster, module_, name.c_str())) return false;
-        llvm::Function* const function = module_.getFunction(name);
-        function->addFnAttr("target-cpu", source.cpu);
+        llvm::Function*& function = clusters_[work.cluster];
+        if (!function) function = cluster(*work.cluster, level, source);
+        if (!function) return false;
         code = function;
         if (work.function == math::WorkId::Map) {
+          codegen::MapProgram at_level = *work.cluster;
+          at_level.level = static_cast<codegen::Level>(level);
           math::MapRows rows;
           std::memcpy(static_cast<void*>(&rows), work.params, sizeof rows);
-          rows.lanes = codegen::lanes_of(cluster);
+          rows.lanes = codegen::lanes_of(at_level);
           params = bytes(&rows, sizeof rows, 16);
         }
       }
@@ -113,11 +114,9 @@ class ObjectModule {
       for (int32_t m = 0; m < work.memory_count; ++m)
         memory.push_back(
             llvm::ConstantStruct::get(memory_type_, {number32(work.memory[m].slot), number(work.memory[m].offset)}));
-      works.push_back(
-          llvm::ConstantStruct::get(work_type_, {module_.getFunction("hone_work_" + std::string(source.name) + "_" +
-                                                                     kWorkNames[static_cast<int>(work.function)]),
-                                                 params, code, array(memory_type_, memory), number32(work.memory_count),
-                                                 number(work.count), number(work.grain), number(work.scratch)}));
+      works.push_back(llvm::ConstantStruct::get(
+          work_type_, {function_of(work.function, source.name), params, code, array(memory_type_, memory),
+                       number32(work.memory_count), number(work.count), number(work.grain), number(work.scratch)}));
     }
     resolve_tiles(source.name);
     levels_[level % 3] = global(
@@ -135,7 +134,7 @@ class ObjectModule {
     }
     auto* const mutable_type = llvm::ArrayType::get(pointer_, sizeof(object::Mutable) / sizeof(void*));
     llvm::Constant* const mutable_part = global(llvm::Constant::getNullValue(mutable_type), false, 16);
-    const int64_t slots = (math::kFirstInputSlot + program_.input_count + program_.output_count) * 8;
+    const int64_t slots = program_.slot_count * int64_t{sizeof(void*)};
     auto* const levels_type = llvm::ArrayType::get(pointer_, 3);
     for (llvm::Constant*& level : levels_) level = level ? level : null;
     Constants fields{llvm::ConstantArray::get(levels_type, {levels_[0], levels_[1], levels_[2]}),
@@ -170,10 +169,14 @@ class ObjectModule {
  private:
   llvm::Constant* number(int64_t n) { return ir_.getInt64(static_cast<uint64_t>(n)); }
   llvm::Constant* number32(int32_t n) { return ir_.getInt32(static_cast<uint32_t>(n)); }
+  // Equal constants are one value in LLVM, and lie in an object once.
   llvm::GlobalVariable* global(llvm::Constant* value, bool constant, uint64_t align) {
+    llvm::GlobalVariable*& known = globals_[value];
+    if (constant && known && known->getAlign().valueOrOne() >= align) return known;
     auto* const made = new llvm::GlobalVariable(module_, value->getType(), constant, llvm::GlobalValue::InternalLinkage,
                                                 value, "table");
     made->setAlignment(llvm::Align(align));
+    if (constant) known = made;
     return made;
   }
   llvm::Constant* bytes(const void* data, int64_t size, uint64_t align) {
@@ -185,6 +188,22 @@ class ObjectModule {
   llvm::Constant* array(llvm::Type* type, const Constants& values) {
     if (values.empty()) return llvm::ConstantPointerNull::get(pointer_);
     return global(llvm::ConstantArray::get(llvm::ArrayType::get(type, values.size()), values), true, 16);
+  }
+
+  llvm::Constant* function_of(math::WorkId work, const char* level) {
+    if (work == math::kObjectControl) return llvm::ConstantPointerNull::get(pointer_);
+    return module_.getFunction("hone_work_" + std::string(level) + "_" + kWorkNames[static_cast<int>(work)]);
+  }
+
+  // The code of a cluster; null where a functor does not take its element type.
+  llvm::Function* cluster(codegen::MapProgram program, int level, const LevelSource& source) {
+    program.level = static_cast<codegen::Level>(level);
+    const std::string name =
+        std::string(program_.name) + "_map_" + source.name + "_" + std::to_string(clusters_.size());
+    if (!emit_map(program, module_, name.c_str())) return nullptr;
+    llvm::Function* const function = module_.getFunction(name);
+    function->addFnAttr("target-cpu", source.cpu);
+    return function;
   }
 
   // What clusters of this level call by the names of tiles, in the level's tables.
@@ -233,6 +252,8 @@ class ObjectModule {
   llvm::StructType *memory_type_, *work_type_, *level_type_, *initial_type_;
   llvm::Constant* levels_[3] = {};
   llvm::Constant* model_ = nullptr;
+  std::unordered_map<llvm::Constant*, llvm::GlobalVariable*> globals_;
+  std::unordered_map<const codegen::MapProgram*, llvm::Function*> clusters_;  // of the level
   std::vector<std::string> exported_;
 };
 
