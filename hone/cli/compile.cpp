@@ -15,6 +15,7 @@
 #include "hone/compiler/archive.h"
 #include "hone/compiler/object.h"
 #include "hone/compiler/pipeline.h"
+#include "hone/function/function.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/reduction.h"
@@ -36,6 +37,7 @@ struct Arguments {
 struct Source {
   std::function<compiler::ObjectFiles(const compiler::ObjectOptions&)> compile;
   std::vector<Tensor> inputs, expected;
+  int calls = 1;        // that `expected` is the result of
   std::string comment;  // for the header
 };
 
@@ -48,15 +50,25 @@ Source model_source(const Arguments& arguments) {
     throw Error(Code::kFailedPrecondition, "the model does not know its input",
                 "call it once, or fit it, before it is saved");
   type.shape.erase(0);
-  type.shape.insert(0, Dim(arguments.batch));
-  const nn::FrozenModel frozen = nn::freeze(model, {.input = type});
+  const int64_t batch = model.batch_size() > 0 ? model.batch_size() : arguments.batch;
+  type.shape.insert(0, Dim(batch));
   Source source;
   const Tensor drawn =
       random::uniform(random::state(arguments.seed), type.shape, 0, is_floating(type.dtype) ? 1 : 2).second;
   const Tensor x = cast(drawn, type.dtype);
   source.inputs = {x.dense()};
-  source.expected = {model.predict(x, arguments.batch).dense()};
-  const auto lowered = std::make_shared<Lowered>(frozen.lower(type));
+  std::shared_ptr<Lowered> lowered;
+  if (model.batch_size() > 0) {
+    source.calls = 2;
+    model.reset_states();
+    for (int i = 0; i < source.calls; ++i) source.expected = {model.predict(x, batch).dense()};
+    model.reset_states();
+    const auto f = function([model](Tensor in) { return model(in, {.training = false}); });
+    lowered = std::make_shared<Lowered>(f.lower(Spec{type.dtype, type.shape}));
+  } else {
+    source.expected = {model.predict(x, batch).dense()};
+    lowered = std::make_shared<Lowered>(nn::freeze(model, {.input = type}).lower(type));
+  }
   source.compile = [lowered](const compiler::ObjectOptions& options) { return lowered->object(options); };
   const nn::Preprocessing& how = model.preprocessing();
   source.comment = fmt::format("input: {}, channels last", to_string(type));
@@ -158,7 +170,8 @@ int compile(const Arguments& arguments) {
   const compiler::ObjectFiles here = source.compile(options);
   std::vector<TensorType> types;
   for (const Tensor& each : source.expected) types.push_back(each.type());
-  const Difference d = compare(compiler::run_object(here, options, source.inputs, types), source.expected);
+  const Difference d =
+      compare(compiler::run_object(here, options, source.inputs, types, source.calls), source.expected);
   if (!d.within) {
     throw Error(
         Code::kNumerical,

@@ -196,6 +196,14 @@ FrozenModel freeze(const Layer& model, const FreezeOptions& options, Location lo
     any.shape[0] = kRows;
     sample = default_sample(any);
   }
+  for (const ir::Input& each : trace->graph.inputs()) {
+    if (each.kind == ir::InputKind::Variable && each.new_value != ir::kNone) {
+      throw Error(Code::kUnsupported, {.what = "the model keeps state between calls, which a frozen model has not",
+                                       .location = location,
+                                       .fix = "call the model itself; for devices: function(model).lower(...).bind or "
+                                              "write_object, or hone compile"});
+    }
+  }
   std::vector<Tensor> values;
   for (const Variable& variable : trace->variables) values.push_back(variable.value());
   compiler::FreezeReport report;

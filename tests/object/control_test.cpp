@@ -47,8 +47,8 @@ TEST_P(ControlObject, OfNestedLoopsAndBranchesHasTheBitsOfTheFunction) {
   const Tensor w = numbers({6, 6}, 0.4F), table = numbers({3, 6}, 0.2F);
   const auto f = [&](Tensor xs, Tensor limit) {
     const auto row = [&](Tensor h, Tensor x) {
-      const Tensor grown = while_loop([&](Tensor v) { return max(abs(v)) < limit; },
-                                      [&](Tensor v) { return v * 1.5F + 0.01F; }, x);
+      const Tensor grown =
+          while_loop([&](Tensor v) { return max(abs(v)) < limit; }, [&](Tensor v) { return v * 1.5F + 0.01F; }, x);
       const Tensor chosen = cond(
           sum(grown) > 0.0F, [&](Tensor v) { return matmul(v, w); }, [&](Tensor v) { return v - table[1]; }, grown);
       const Tensor inner = scan([&](Tensor c, Tensor r) { return std::pair{c * 0.5F + r, c}; }, h, table).second;
@@ -67,9 +67,9 @@ TEST_P(ControlObject, OfNestedLoopsAndBranchesHasTheBitsOfTheFunction) {
 TEST_P(ControlObject, OfAWhileLoopRunsNoTimeOrOften) {
   const auto f = [](Tensor x, Tensor limit) {
     using Carry = std::pair<Tensor, Tensor>;
-    const auto [value, previous] = while_loop([&](Carry c) { return sum(c.first) < limit; },
-                                              [&](Carry c) { return Carry{c.first * 1.25F + 0.125F, c.first}; },
-                                              Carry{x, x - 1});
+    const auto [value, previous] =
+        while_loop([&](Carry c) { return sum(c.first) < limit; },
+                   [&](Carry c) { return Carry{c.first * 1.25F + 0.125F, c.first}; }, Carry{x, x - 1});
     return concatenate({value, previous}, 0);
   };
   for (const float limit : {-1e9F, 40.0F, 500.0F})
