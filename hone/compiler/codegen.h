@@ -124,6 +124,10 @@ struct ObjectWork {
 struct ObjectInitial {
   int64_t constant, state, bytes;
 };
+/// Rows [first, first + count) as a table of their own, for `batch` examples (0: the model's own number).
+struct ObjectTable {
+  int64_t batch, first, count;
+};
 /// A model for compile_object. All memory sizes in bytes, multiples of math::kObjectAlign.
 struct ObjectProgram {
   const char* name;  ///< a C identifier, all symbols begin with
@@ -131,6 +135,9 @@ struct ObjectProgram {
   uint32_t levels;   ///< of x86-64: bit i is Level i
   const ObjectWork* works;
   int64_t work_count;
+  const ObjectTable* tables;  ///< by decreasing batch; one, or those of parts of a batch of any size
+  int64_t table_count;
+  const int64_t* example_bytes;  ///< of inputs, then outputs: from one example to the next; null: no batch is given
   const void* constants;
   int64_t constant_bytes;
   const char* weight_header;  ///< null: constants are in the object; else 64 bytes that their file begins with

@@ -146,8 +146,7 @@ void ObjectPlan::add_scan(const ir::Node& node, const Operands& operands) {
   ObjectFrame frame = body.frame();
   Moving moving{tables_.slots, {}, {}};
   const auto rows = [&](const TensorType& stacked, Memory memory) {
-    return moving.add(memory, memory,
-                      trips > 0 ? static_cast<int64_t>(bytes_of(stacked)) / trips : 0);
+    return moving.add(memory, memory, trips > 0 ? static_cast<int64_t>(bytes_of(stacked)) / trips : 0);
   };
   for (size_t i = 0; i < operands.of_input.size(); ++i) {
     Memory from = operands.of_input[i];

@@ -20,6 +20,7 @@ struct ObjectFiles {
   std::string object;      ///< ELF, relocatable
   std::string header;      ///< C99, also C++
   std::string weights;     ///< a file for NAME_load_weights; empty where the object has them
+  bool any_batch = false;  ///< its function takes the batch size
   size_t state_bytes = 0;  ///< of a stateful object
 };
 

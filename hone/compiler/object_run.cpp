@@ -65,6 +65,12 @@ std::vector<Tensor> run_object(const ObjectFiles& files, const ObjectOptions& op
     made.push_back(Tensor::empty(type));
     out.push_back(made.back().mutable_bytes());
   }
+  if (files.any_batch) {
+    const auto run = code.function<int (*)(const void* const*, void* const*, int64_t, void*)>();
+    for (int i = 0; i < calls; ++i)
+      check(options.entry.c_str(), run(in.data(), out.data(), inputs[0].shape()[0].number(), scratch.data()));
+    return made;
+  }
   if (files.state_bytes == 0) {
     const auto run = code.function<int (*)(const void* const*, void* const*, void*)>();
     for (int i = 0; i < calls; ++i) check(options.entry.c_str(), run(in.data(), out.data(), scratch.data()));

@@ -163,9 +163,8 @@ void ObjectPlan::copy(const Tensor& layout, Memory from, Memory to) { append(cop
 
 void ObjectPlan::missing(const ir::Node& node, std::string_view why) {
   const Location location = plan_.graph.origin(node).location();
-  tables_.missing.insert(
-      fmt::format("{} ({}){}", node.op->name, why,
-                  location.known() ? fmt::format("  {}:{}", location.file, location.line) : ""));
+  tables_.missing.insert(fmt::format("{} ({}){}", node.op->name, why,
+                                     location.known() ? fmt::format("  {}:{}", location.file, location.line) : ""));
 }
 
 }  // namespace hone::compiler

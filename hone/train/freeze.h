@@ -49,7 +49,7 @@ class FrozenModel {
   const FreezeSummary& summary() const;
   /// A few lines for people.
   std::string report() const;
-  /// What runs for a batch of this type.
+  /// What runs for a batch of this type; for input_type() itself, what all of them have in common.
   Lowered lower(const TensorType& input) const;
 
  private:

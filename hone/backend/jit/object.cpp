@@ -85,6 +85,7 @@ class ObjectModule {
     work_type_ = llvm::StructType::create({pointer_, pointer_, pointer_, pointer_, ir_.getInt32Ty(), ir_.getInt64Ty(),
                                            ir_.getInt64Ty(), ir_.getInt64Ty()},
                                           "work");
+    table_type_ = llvm::StructType::create({ir_.getInt64Ty(), pointer_, ir_.getInt64Ty()}, "table");
     level_type_ = llvm::StructType::create({pointer_, ir_.getInt64Ty()}, "level");
     initial_type_ = llvm::StructType::create({ir_.getInt64Ty(), ir_.getInt64Ty(), ir_.getInt64Ty()}, "initial");
   }
@@ -119,8 +120,15 @@ class ObjectModule {
                        number32(work.memory_count), number(work.count), number(work.grain), number(work.scratch)}));
     }
     resolve_tiles(source.name);
+    Constants tables;
+    for (int64_t i = 0; i < program_.table_count; ++i) {
+      const codegen::ObjectTable& table = program_.tables[i];
+      const Constants rows(works.begin() + table.first, works.begin() + table.first + table.count);
+      tables.push_back(
+          llvm::ConstantStruct::get(table_type_, {number(table.batch), array(work_type_, rows), number(table.count)}));
+    }
     levels_[level % 3] = global(
-        llvm::ConstantStruct::get(level_type_, {array(work_type_, works), number(program_.work_count)}), true, 16);
+        llvm::ConstantStruct::get(level_type_, {array(table_type_, tables), number(program_.table_count)}), true, 16);
     return true;
   }
 
@@ -140,7 +148,9 @@ class ObjectModule {
     Constants fields{llvm::ConstantArray::get(levels_type, {levels_[0], levels_[1], levels_[2]}),
                      program_.weight_header ? null : bytes(program_.constants, program_.constant_bytes, 64),
                      program_.weight_header ? bytes(program_.weight_header, object::kWeightHeader, 16) : null,
-                     mutable_part, array(initial_type_, initial)};
+                     mutable_part,
+                     array(initial_type_, initial),
+                     example_bytes()};
     for (const int64_t n :
          {program_.initial_count, program_.constant_bytes, program_.state_bytes, program_.arena_bytes,
           program_.scratch_bytes, (slots + math::kObjectAlign - 1) / math::kObjectAlign * math::kObjectAlign})
@@ -153,11 +163,13 @@ class ObjectModule {
     llvm::Type *const status = ir_.getInt32Ty(), *const size = ir_.getInt64Ty();
     const bool stateful = program_.state_bytes > 0;
     if (stateful) {
-      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_, pointer_}, {0, 1, 2, 3});
+      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_, pointer_}, {0, 1, 2, -2, 3});
       entry("init", "hone_object_init", status, {pointer_}, {0});
       entry("reset", "hone_object_init", status, {pointer_}, {0});
+    } else if (program_.example_bytes) {
+      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, size, pointer_}, {-1, 0, 1, 2, 3});
     } else {
-      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_}, {-1, 0, 1, 2});
+      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_}, {-1, 0, 1, -2, 2});
     }
     entry("scratch_bytes", "hone_object_scratch_bytes", size, {}, {});
     entry("set_parallel_for", "hone_object_parallel", ir_.getVoidTy(), {pointer_, pointer_}, {0, 1});
@@ -225,7 +237,15 @@ class ObjectModule {
     }
   }
 
-  // name_what(parameters...) calls runtime(model, arguments...), each a parameter or null (-1).
+  llvm::Constant* example_bytes() {
+    if (!program_.example_bytes) return llvm::ConstantPointerNull::get(pointer_);
+    Constants bytes;
+    for (int32_t i = 0; i < program_.input_count + program_.output_count; ++i)
+      bytes.push_back(number(program_.example_bytes[i]));
+    return array(ir_.getInt64Ty(), bytes);
+  }
+
+  // name_what(parameters...) calls runtime(model, arguments...), each a parameter, null (-1) or 0 (-2).
   void entry(const std::string& what, const char* runtime, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters,
              std::initializer_list<int> arguments) {
     const std::string name = std::string(program_.name) + "_" + what;
@@ -235,8 +255,9 @@ class ObjectModule {
     ir_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
     llvm::SmallVector<llvm::Value*, 6> values{model_};
     for (const int argument : arguments)
-      values.push_back(argument < 0 ? static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(pointer_))
-                                    : function->getArg(static_cast<unsigned>(argument)));
+      values.push_back(argument == -1   ? static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(pointer_))
+                       : argument == -2 ? static_cast<llvm::Value*>(number(0))
+                                        : function->getArg(static_cast<unsigned>(argument)));
     llvm::CallInst* const call = ir_.CreateCall(module_.getFunction(runtime), values);
     if (result->isVoidTy())
       ir_.CreateRetVoid();
@@ -249,7 +270,7 @@ class ObjectModule {
   llvm::Module& module_;
   llvm::IRBuilder<> ir_;
   llvm::PointerType* pointer_;
-  llvm::StructType *memory_type_, *work_type_, *level_type_, *initial_type_;
+  llvm::StructType *memory_type_, *work_type_, *table_type_, *level_type_, *initial_type_;
   llvm::Constant* levels_[3] = {};
   llvm::Constant* model_ = nullptr;
   std::unordered_map<llvm::Constant*, llvm::GlobalVariable*> globals_;
