@@ -17,6 +17,8 @@ bool available(Machine machine);
 struct RunOptions {
   compiler::ObjectOptions object{};
   int calls = 1;           ///< on the same inputs
+  int after_reset = 0;     ///< calls after those and a reset, of an object with state
+  int64_t batch = -1;      ///< of an object that takes it
   int threads = 1;         ///< above 1: parts of loops run through the callback, in reverse order
   bool fresh_mode = true;  ///< false: the host flushes denormals and rounds up
 };

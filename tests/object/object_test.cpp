@@ -1,12 +1,9 @@
 // Functions compiled ahead of time give the bits of the same functions in Hone under Reproducible::Portable.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
 #include <set>
 
 #include "hone/base/error.h"
-#include "hone/base/settings.h"
 #include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/function/variable.h"
@@ -19,58 +16,17 @@
 #include "hone/ops/reduction.h"
 #include "hone/ops/sorting.h"
 #include "hone/optim/optimizer.h"
-#include "tests/object/driver.h"
+#include "tests/object/expect.h"
 
 namespace hone {
 namespace {
 
+using object_test::expect_object_equals_function;
+using object_test::expect_same_bits;
 using object_test::Machine;
+using object_test::numbers;
+using object_test::Object;
 using object_test::RunOptions;
-
-class Object : public ::testing::TestWithParam<Machine> {
- protected:
-  Object() : before_(settings.reproducible) { settings.reproducible = Reproducible::Portable; }
-  ~Object() override { settings.reproducible = before_; }
-  void SetUp() override {
-    if (!object_test::available(GetParam())) GTEST_SKIP() << "no compiler or emulator for aarch64";
-  }
-
- private:
-  Reproducible before_;
-};
-
-Tensor numbers(const Shape& shape, float scale = 1, float shift = 0) {
-  std::vector<float> values(static_cast<size_t>(shape.count()));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = scale * std::sin(static_cast<float>(i) * 1.37F) + shift;
-  return Tensor::from(values, shape);
-}
-
-void expect_same_bits(const Tensor& a, const Tensor& b) {
-  ASSERT_EQ(to_string(a.type()), to_string(b.type()));
-  const Tensor x = a.dense(), y = b.dense();
-  EXPECT_EQ(std::memcmp(x.mutable_bytes(), y.mutable_bytes(), x.bytes()), 0);
-}
-
-template <class F>
-void expect_object_equals_function(Machine machine, F f, const std::vector<Tensor>& inputs,
-                                   const RunOptions& options = {}) {
-  std::vector<Tensor> expected;
-  Lowered lowered = [&] {
-    if constexpr (std::is_invocable_v<F, Tensor, Tensor>) {
-      const auto g = function(f);
-      expected = {g(inputs[0], inputs[1])};
-      return g.lower(Spec{inputs[0].dtype(), inputs[0].shape()}, Spec{inputs[1].dtype(), inputs[1].shape()});
-    } else {
-      const auto g = function(f);
-      expected = {g(inputs[0])};
-      return g.lower(Spec{inputs[0].dtype(), inputs[0].shape()});
-    }
-  }();
-  std::vector<TensorType> types;
-  for (const Tensor& each : expected) types.push_back(each.type());
-  const std::vector<Tensor> made = object_test::run_object(lowered, machine, inputs, types, options);
-  for (size_t i = 0; i < made.size(); ++i) expect_same_bits(made[i], expected[i]);
-}
 
 TEST_P(Object, OfElementwiseCallsHasTheBitsOfTheFunction) {
   const auto f = [](Tensor x, Tensor b) { return (x * b + 0.5F) / (sqrt(abs(x)) + 2.0F) - x; };
@@ -265,8 +221,7 @@ TEST_P(Object, OfTrainingStepsKeepsTheStateOfTheFunction) {
   expect_training_equals_function(GetParam(), optim::Adam({.learning_rate = 0.01}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, Object, ::testing::Values(Machine::Host, Machine::Arm64),
-                         [](const auto& machine) { return machine.param == Machine::Host ? "host" : "aarch64"; });
+INSTANTIATE_TEST_SUITE_P(Machines, Object, ::testing::Values(Machine::Host, Machine::Arm64), object_test::machine_name);
 
 }  // namespace
 }  // namespace hone
