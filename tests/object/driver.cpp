@@ -44,9 +44,6 @@ constexpr const char* kDriver = R"(
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 static void backwards(void* context, long long tasks, void (*task)(void*, long long), void* argument) {
   (void)context;
@@ -72,7 +69,7 @@ int main(int count, char** arguments) {
   if (host_mode) {
     fesetround(FE_UPWARD);
 #if defined(__x86_64__)
-    _mm_setcsr(_mm_getcsr() | 0x8040);
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
 #endif
   }
   for (int i = 0; i < calls; ++i) {
@@ -81,7 +78,7 @@ int main(int count, char** arguments) {
   }
   if (host_mode && fegetround() != FE_UPWARD) return 92;
 #if defined(__x86_64__)
-  if (host_mode && (_mm_getcsr() & 0x8040) != 0x8040) return 93;
+  if (host_mode && (__builtin_ia32_stmxcsr() & 0x8040) != 0x8040) return 93;
 #endif
   OUTPUTS
   return 0;
@@ -135,7 +132,7 @@ std::vector<Tensor> run_object(const Lowered& lowered, Machine machine, const st
   }
   const bool stateful = read_file(folder / "model.h").find("STATE_BYTES") != std::string::npos;
   write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), object, stateful));
-  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror -O1 {1} {2} -o {3} -lm", compiler_of(machine),
+  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror {1} {2} -o {3} -lm", compiler_of(machine),
                     folder / "driver.c", folder / "model.o", folder / "driver"));
   shell(fmt::format("{}{} {} {} {}", machine == Machine::Arm64 ? "qemu-aarch64-static " : "", folder / "driver",
                     options.calls, options.threads > 1 ? 1 : 0, options.fresh_mode ? 0 : 1));

@@ -88,24 +88,46 @@ class ObjectModule {
     initial_type_ = llvm::StructType::create({ir_.getInt64Ty(), ir_.getInt64Ty(), ir_.getInt64Ty()}, "initial");
   }
 
-  bool add_level(int level, const LevelSource& source) {
+  /// Code of the level's clusters, and declarations of what the object takes from `kernels`, the level's source.
+  bool declare_level(int level, const LevelSource& source, llvm::Module& kernels) {
+    maps_.assign(static_cast<size_t>(program_.work_count), nullptr);
+    lanes_.assign(maps_.size(), 0);
+    for (int64_t i = 0; i < program_.work_count; ++i) {
+      const codegen::ObjectWork& work = program_.works[i];
+      declare(kernels, work_name(source, work));
+      if (!work.cluster) continue;
+      codegen::MapProgram cluster = *work.cluster;
+      cluster.level = static_cast<codegen::Level>(level);
+      const std::string name = std::string(program_.name) + "_map_" + source.name + "_" + std::to_string(i);
+      if (!emit_map(cluster, module_, name.c_str())) return false;
+      llvm::Function* const function = module_.getFunction(name);
+      function->addFnAttr("target-cpu", source.cpu);
+      maps_[static_cast<size_t>(i)] = function;
+      lanes_[static_cast<size_t>(i)] = codegen::lanes_of(cluster);
+    }
+    resolve_tiles(source.name, kernels);
+    return true;
+  }
+  /// What entries call.
+  void declare_runtime(llvm::Module& kernels) {
+    for (const char* const name : {"hone_object_run", "hone_object_init", "hone_object_scratch_bytes",
+                                   "hone_object_parallel", "hone_object_load_weights"})
+      declare(kernels, name);
+  }
+
+  /// Once what was declared is linked.
+  void add_level(int level, const LevelSource& source) {
     Constants works;
     for (int64_t i = 0; i < program_.work_count; ++i) {
       const codegen::ObjectWork& work = program_.works[i];
       llvm::Constant* params = bytes(work.params, work.param_bytes, 16);
       llvm::Constant* code = llvm::ConstantPointerNull::get(pointer_);
       if (work.cluster) {
-        codegen::MapProgram cluster = *work.cluster;
-        cluster.level = static_cast<codegen::Level>(level);
-        const std::string name = std::string(program_.name) + "_map_" + source.name + "_" + std::to_string(i);
-        if (!emit_map(cluster, module_, name.c_str())) return false;
-        llvm::Function* const function = module_.getFunction(name);
-        function->addFnAttr("target-cpu", source.cpu);
-        code = function;
+        code = maps_[static_cast<size_t>(i)];
         if (work.function == math::WorkId::Map) {
           math::MapRows rows;
           std::memcpy(static_cast<void*>(&rows), work.params, sizeof rows);
-          rows.lanes = codegen::lanes_of(cluster);
+          rows.lanes = lanes_[static_cast<size_t>(i)];
           params = bytes(&rows, sizeof rows, 16);
         }
       }
@@ -113,16 +135,12 @@ class ObjectModule {
       for (int32_t m = 0; m < work.memory_count; ++m)
         memory.push_back(
             llvm::ConstantStruct::get(memory_type_, {number32(work.memory[m].slot), number(work.memory[m].offset)}));
-      works.push_back(
-          llvm::ConstantStruct::get(work_type_, {module_.getFunction("hone_work_" + std::string(source.name) + "_" +
-                                                                     kWorkNames[static_cast<int>(work.function)]),
-                                                 params, code, array(memory_type_, memory), number32(work.memory_count),
-                                                 number(work.count), number(work.grain), number(work.scratch)}));
+      works.push_back(llvm::ConstantStruct::get(
+          work_type_, {module_.getFunction(work_name(source, work)), params, code, array(memory_type_, memory),
+                       number32(work.memory_count), number(work.count), number(work.grain), number(work.scratch)}));
     }
-    resolve_tiles(source.name);
     levels_[level % 3] = global(
         llvm::ConstantStruct::get(level_type_, {array(work_type_, works), number(program_.work_count)}), true, 16);
-    return true;
   }
 
   void add_entries() {
@@ -187,13 +205,23 @@ class ObjectModule {
     return global(llvm::ConstantArray::get(llvm::ArrayType::get(type, values.size()), values), true, 16);
   }
 
-  // What clusters of this level call by the names of tiles, in the level's tables.
-  void resolve_tiles(const char* level) {
+  static std::string work_name(const LevelSource& source, const codegen::ObjectWork& work) {
+    return std::string("hone_work_") + source.name + "_" + kWorkNames[static_cast<int>(work.function)];
+  }
+  llvm::Constant* declare(llvm::Module& kernels, llvm::StringRef name) {
+    return llvm::cast<llvm::Constant>(
+        module_.getOrInsertFunction(name, kernels.getFunction(name)->getFunctionType()).getCallee());
+  }
+
+  // What clusters of this level call by the names of tiles: functions in the tables of `kernels`.
+  void resolve_tiles(const char* level, llvm::Module& kernels) {
     // Tables are arrays of math::TileRow, however their constants are put together.
     const auto entry = [&](const std::string& table, int row, int type) {
       const uint64_t offset = static_cast<uint64_t>(row) * sizeof(math::TileRow) + static_cast<uint64_t>(type) * 8;
-      return llvm::ConstantFoldLoadFromConst(module_.getNamedGlobal(table + level)->getInitializer(), pointer_,
-                                             llvm::APInt(64, offset), module_.getDataLayout());
+      llvm::Constant* const all = kernels.getNamedGlobal(table + level)->getInitializer();
+      return declare(
+          kernels,
+          llvm::ConstantFoldLoadFromConst(all, pointer_, llvm::APInt(64, offset), kernels.getDataLayout())->getName());
     };
     for (llvm::Function& function : llvm::make_early_inc_range(module_)) {
       codegen::MapStep step;
@@ -232,6 +260,8 @@ class ObjectModule {
   llvm::PointerType* pointer_;
   llvm::StructType *memory_type_, *work_type_, *level_type_, *initial_type_;
   llvm::Constant* levels_[3] = {};
+  std::vector<llvm::Function*> maps_;  // of the level at hand, by work
+  std::vector<int> lanes_;
   llvm::Constant* model_ = nullptr;
   std::vector<std::string> exported_;
 };
@@ -300,11 +330,15 @@ bool compile_object(const codegen::ObjectProgram& program, const codegen::TextSi
     const bool wanted = program.arm64 || (program.levels >> level & 1) != 0;
     if (!wanted && level != first) continue;  // the first has the runtime
     const LevelSource source = level_source(level);
-    auto kernels = llvm::parseBitcodeFile({source.bitcode, source.name}, context);
+    // Functions are read when something calls them: most of the bitcode never is.
+    auto kernels = llvm::getLazyBitcodeModule({source.bitcode, source.name}, context);
     if (!kernels) return fail(llvm::toString(kernels.takeError()));
     (*kernels)->setTargetTriple(triple);
-    if (linker.linkInModule(std::move(*kernels))) return fail("kernels cannot be linked");
-    if (wanted && !object.add_level(level, source)) return fail("a functor does not take its element type");
+    if (level == first) object.declare_runtime(**kernels);
+    if (wanted && !object.declare_level(level, source, **kernels))
+      return fail("a functor does not take its element type");
+    if (linker.linkInModule(std::move(*kernels), llvm::Linker::LinkOnlyNeeded)) return fail("kernels cannot be linked");
+    if (wanted) object.add_level(level, source);
   }
   object.add_entries();
   llvm::ModuleAnalysisManager analyses;
