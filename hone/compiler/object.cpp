@@ -325,4 +325,16 @@ ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> varia
   return Assembler(*compiled.executable, variables, results).emit(options);
 }
 
+std::vector<std::string> object_obstacles(const ir::Graph& graph, std::span<const Tensor> variables, size_t results) {
+  const PortableScope portable;
+  try {
+    const Compiled compiled = compile(optimize(graph), {.objects = true});
+    const Assembler assembled(*compiled.executable, variables, results);
+    return {};
+  } catch (const Error& error) {
+    if (error.code() != Code::kUnsupported) throw;
+    return error.parts().details.empty() ? std::vector<std::string>{error.parts().what} : error.parts().details;
+  }
+}
+
 }  // namespace hone::compiler

@@ -17,6 +17,9 @@ namespace hone::compiler {
 ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> variables, size_t results,
                            const ObjectOptions& options = {});
 
+/// What keeps the program from compile_object: its calls that objects cannot make, one line each. Needs no generator.
+std::vector<std::string> object_obstacles(const ir::Graph& graph, std::span<const Tensor> variables, size_t results);
+
 /// One run of a stateless object that is linked into this process: dense results of the types told. `files` are of this
 /// processor. Error kUnsupported, kDataLoss as load_object; kInternal with the object's status.
 std::vector<Tensor> run_object(const ObjectFiles& files, const ObjectOptions& options, std::span<const Tensor> inputs,

@@ -121,17 +121,24 @@ bool available(Machine machine) {
 
 std::vector<Tensor> run_object(const Lowered& lowered, Machine machine, const std::vector<Tensor>& inputs,
                                const std::vector<TensorType>& results, const RunOptions& options) {
-  const Folder folder;
   compiler::ObjectOptions object = options.object;
   object.arm64 = machine == Machine::Arm64;
-  lowered.write_object(folder / "model.o", folder / "model.h", object);
+  return run_object(lowered.object(object), machine, inputs, results, options);
+}
+
+std::vector<Tensor> run_object(const compiler::ObjectFiles& files, Machine machine, const std::vector<Tensor>& inputs,
+                               const std::vector<TensorType>& results, const RunOptions& options) {
+  const Folder folder;
+  write_file_atomic(folder / "model.o", files.object);
+  write_file_atomic(folder / "model.h", files.header);
+  if (!files.weights.empty()) write_file_atomic(folder / "model.weights", files.weights);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor dense = inputs[i].dense();
     write_file_atomic(folder / fmt::format("in{}", i),
                       {static_cast<const char*>(static_cast<const void*>(dense.mutable_bytes())), dense.bytes()});
   }
-  const bool stateful = read_file(folder / "model.h").find("STATE_BYTES") != std::string::npos;
-  write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), object, stateful));
+  const bool stateful = files.header.find("STATE_BYTES") != std::string::npos;
+  write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), options.object, stateful));
   shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror {1} {2} -o {3} -lm", compiler_of(machine),
                     folder / "driver.c", folder / "model.o", folder / "driver"));
   shell(fmt::format("{}{} {} {} {}", machine == Machine::Arm64 ? "qemu-aarch64-static " : "", folder / "driver",
