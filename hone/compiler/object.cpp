@@ -245,4 +245,16 @@ ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> varia
   return assembler.emit(options);
 }
 
+std::vector<std::string> object_obstacles(const ir::Graph& graph, std::span<const Tensor> variables, size_t results) {
+  const PortableScope portable;
+  try {
+    const ir::Graph program = optimize(graph);
+    Assembler(program, variables, results).add(*compile(program, {.objects = true}).executable, 0);
+    return {};
+  } catch (const Error& error) {
+    if (error.code() != Code::kUnsupported) throw;
+    return error.parts().details.empty() ? std::vector<std::string>{error.parts().what} : error.parts().details;
+  }
+}
+
 }  // namespace hone::compiler

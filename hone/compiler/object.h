@@ -19,6 +19,9 @@ namespace hone::compiler {
 ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> variables, size_t results,
                            const ObjectOptions& options = {});
 
+/// What keeps the program from compile_object: its calls that objects cannot make, one line each. Needs no generator.
+std::vector<std::string> object_obstacles(const ir::Graph& graph, std::span<const Tensor> variables, size_t results);
+
 /// The last of some calls of an object that is linked into this process, which begin with its first state: dense
 /// results of the types told; one that takes a batch size gets the first extent of inputs[0]. `files` are of this
 /// processor. Error kUnsupported, kDataLoss as load_object; kInternal with the object's status.

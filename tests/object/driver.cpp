@@ -44,9 +44,6 @@ constexpr const char* kDriver = R"(
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 static void backwards(void* context, long long tasks, void (*task)(void*, long long), void* argument) {
   (void)context;
@@ -72,7 +69,7 @@ int main(int count, char** arguments) {
   if (host_mode) {
     fesetround(FE_UPWARD);
 #if defined(__x86_64__)
-    _mm_setcsr(_mm_getcsr() | 0x8040);
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
 #endif
   }
   for (int i = 0; i < calls; ++i) {
@@ -82,7 +79,7 @@ int main(int count, char** arguments) {
   AGAIN
   if (host_mode && fegetround() != FE_UPWARD) return 92;
 #if defined(__x86_64__)
-  if (host_mode && (_mm_getcsr() & 0x8040) != 0x8040) return 93;
+  if (host_mode && (__builtin_ia32_stmxcsr() & 0x8040) != 0x8040) return 93;
 #endif
   OUTPUTS
   return 0;
@@ -136,19 +133,26 @@ bool available(Machine machine) {
 
 std::vector<Tensor> run_object(const Lowered& lowered, Machine machine, const std::vector<Tensor>& inputs,
                                const std::vector<TensorType>& results, const RunOptions& options) {
-  const Folder folder;
   compiler::ObjectOptions object = options.object;
   object.arm64 = machine == Machine::Arm64;
-  lowered.write_object(folder / "model.o", folder / "model.h", object);
+  return run_object(lowered.object(object), machine, inputs, results, options);
+}
+
+std::vector<Tensor> run_object(const compiler::ObjectFiles& files, Machine machine, const std::vector<Tensor>& inputs,
+                               const std::vector<TensorType>& results, const RunOptions& options) {
+  const Folder folder;
+  write_file_atomic(folder / "model.o", files.object);
+  write_file_atomic(folder / "model.h", files.header);
+  if (!files.weights.empty()) write_file_atomic(folder / "model.weights", files.weights);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor dense = inputs[i].dense();
     write_file_atomic(folder / fmt::format("in{}", i),
                       {static_cast<const char*>(static_cast<const void*>(dense.mutable_bytes())), dense.bytes()});
   }
-  const bool stateful = read_file(folder / "model.h").find("STATE_BYTES") != std::string::npos;
-  write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), object, stateful,
+  const bool stateful = files.header.find("STATE_BYTES") != std::string::npos;
+  write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), options.object, stateful,
                                                      options.after_reset, options.batch));
-  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror -O1 {1} {2} -o {3} -lm", compiler_of(machine),
+  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror {1} {2} -o {3} -lm", compiler_of(machine),
                     folder / "driver.c", folder / "model.o", folder / "driver"));
   shell(fmt::format("{}{} {} {} {}", machine == Machine::Arm64 ? "qemu-aarch64-static " : "", folder / "driver",
                     options.calls, options.threads > 1 ? 1 : 0, options.fresh_mode ? 0 : 1));

@@ -28,6 +28,10 @@ struct RunOptions {
 std::vector<Tensor> run_object(const Lowered& lowered, Machine machine, const std::vector<Tensor>& inputs,
                                const std::vector<TensorType>& results, const RunOptions& options = {});
 
+/// The same of an object that was compiled with options.object.
+std::vector<Tensor> run_object(const compiler::ObjectFiles& files, Machine machine, const std::vector<Tensor>& inputs,
+                               const std::vector<TensorType>& results, const RunOptions& options);
+
 /// Symbols that the object needs from outside, and those it offers.
 struct Symbols {
   std::vector<std::string> needed, offered;

@@ -90,18 +90,36 @@ class ObjectModule {
     initial_type_ = llvm::StructType::create({ir_.getInt64Ty(), ir_.getInt64Ty(), ir_.getInt64Ty()}, "initial");
   }
 
-  bool add_level(int level, const LevelSource& source) {
-    Constants works;
+  /// Code of the level's clusters, and declarations of what the object takes from `kernels`, the level's source.
+  bool declare_level(int level, const LevelSource& source, llvm::Module& kernels) {
     clusters_.clear();
+    for (int64_t i = 0; i < program_.work_count; ++i) {
+      const codegen::ObjectWork& work = program_.works[i];
+      if (work.function != math::kObjectControl) declare(kernels, work_name(source, work.function));
+      if (!work.cluster) continue;
+      llvm::Function*& function = clusters_[work.cluster];
+      if (!function) function = cluster(*work.cluster, level, source);
+      if (!function) return false;
+    }
+    resolve_tiles(source.name, kernels);
+    return true;
+  }
+  /// What entries call.
+  void declare_runtime(llvm::Module& kernels) {
+    for (const char* const name : {"hone_object_run", "hone_object_init", "hone_object_scratch_bytes",
+                                   "hone_object_parallel", "hone_object_load_weights"})
+      declare(kernels, name);
+  }
+
+  /// Once what was declared is linked.
+  void add_level(int level, const LevelSource& source) {
+    Constants works;
     for (int64_t i = 0; i < program_.work_count; ++i) {
       const codegen::ObjectWork& work = program_.works[i];
       llvm::Constant* params = bytes(work.params, work.param_bytes, 16);
       llvm::Constant* code = llvm::ConstantPointerNull::get(pointer_);
       if (work.cluster) {
-        llvm::Function*& function = clusters_[work.cluster];
-        if (!function) function = cluster(*work.cluster, level, source);
-        if (!function) return false;
-        code = function;
+        code = clusters_.at(work.cluster);
         if (work.function == math::WorkId::Map) {
           codegen::MapProgram at_level = *work.cluster;
           at_level.level = static_cast<codegen::Level>(level);
@@ -116,10 +134,9 @@ class ObjectModule {
         memory.push_back(
             llvm::ConstantStruct::get(memory_type_, {number32(work.memory[m].slot), number(work.memory[m].offset)}));
       works.push_back(llvm::ConstantStruct::get(
-          work_type_, {function_of(work.function, source.name), params, code, array(memory_type_, memory),
+          work_type_, {function_of(work.function, source), params, code, array(memory_type_, memory),
                        number32(work.memory_count), number(work.count), number(work.grain), number(work.scratch)}));
     }
-    resolve_tiles(source.name);
     Constants tables;
     for (int64_t i = 0; i < program_.table_count; ++i) {
       const codegen::ObjectTable& table = program_.tables[i];
@@ -129,7 +146,6 @@ class ObjectModule {
     }
     levels_[level % 3] = global(
         llvm::ConstantStruct::get(level_type_, {array(table_type_, tables), number(program_.table_count)}), true, 16);
-    return true;
   }
 
   void add_entries() {
@@ -202,9 +218,16 @@ class ObjectModule {
     return global(llvm::ConstantArray::get(llvm::ArrayType::get(type, values.size()), values), true, 16);
   }
 
-  llvm::Constant* function_of(math::WorkId work, const char* level) {
+  static std::string work_name(const LevelSource& source, math::WorkId work) {
+    return std::string("hone_work_") + source.name + "_" + kWorkNames[static_cast<int>(work)];
+  }
+  llvm::Constant* function_of(math::WorkId work, const LevelSource& source) {
     if (work == math::kObjectControl) return llvm::ConstantPointerNull::get(pointer_);
-    return module_.getFunction("hone_work_" + std::string(level) + "_" + kWorkNames[static_cast<int>(work)]);
+    return module_.getFunction(work_name(source, work));
+  }
+  llvm::Constant* declare(llvm::Module& kernels, llvm::StringRef name) {
+    return llvm::cast<llvm::Constant>(
+        module_.getOrInsertFunction(name, kernels.getFunction(name)->getFunctionType()).getCallee());
   }
 
   // The code of a cluster; null where a functor does not take its element type.
@@ -218,13 +241,15 @@ class ObjectModule {
     return function;
   }
 
-  // What clusters of this level call by the names of tiles, in the level's tables.
-  void resolve_tiles(const char* level) {
+  // What clusters of this level call by the names of tiles: functions in the tables of `kernels`.
+  void resolve_tiles(const char* level, llvm::Module& kernels) {
     // Tables are arrays of math::TileRow, however their constants are put together.
     const auto entry = [&](const std::string& table, int row, int type) {
       const uint64_t offset = static_cast<uint64_t>(row) * sizeof(math::TileRow) + static_cast<uint64_t>(type) * 8;
-      return llvm::ConstantFoldLoadFromConst(module_.getNamedGlobal(table + level)->getInitializer(), pointer_,
-                                             llvm::APInt(64, offset), module_.getDataLayout());
+      llvm::Constant* const all = kernels.getNamedGlobal(table + level)->getInitializer();
+      return declare(
+          kernels,
+          llvm::ConstantFoldLoadFromConst(all, pointer_, llvm::APInt(64, offset), kernels.getDataLayout())->getName());
     };
     for (llvm::Function& function : llvm::make_early_inc_range(module_)) {
       codegen::MapStep step;
@@ -342,11 +367,15 @@ bool compile_object(const codegen::ObjectProgram& program, const codegen::TextSi
     const bool wanted = program.arm64 || (program.levels >> level & 1) != 0;
     if (!wanted && level != first) continue;  // the first has the runtime
     const LevelSource source = level_source(level);
-    auto kernels = llvm::parseBitcodeFile({source.bitcode, source.name}, context);
+    // Functions are read when something calls them: most of the bitcode never is.
+    auto kernels = llvm::getLazyBitcodeModule({source.bitcode, source.name}, context);
     if (!kernels) return fail(llvm::toString(kernels.takeError()));
     (*kernels)->setTargetTriple(triple);
-    if (linker.linkInModule(std::move(*kernels))) return fail("kernels cannot be linked");
-    if (wanted && !object.add_level(level, source)) return fail("a functor does not take its element type");
+    if (level == first) object.declare_runtime(**kernels);
+    if (wanted && !object.declare_level(level, source, **kernels))
+      return fail("a functor does not take its element type");
+    if (linker.linkInModule(std::move(*kernels), llvm::Linker::LinkOnlyNeeded)) return fail("kernels cannot be linked");
+    if (wanted) object.add_level(level, source);
   }
   object.add_entries();
   llvm::ModuleAnalysisManager analyses;
