@@ -19,7 +19,8 @@ constexpr const char* kFix = "give the batch size: hone compile --batch N, or a 
 
 [[noreturn]] void fail(const ir::Graph& graph, const ir::Node& node, const std::string& why) {
   std::vector<std::string> details{"because " + why};
-  for (const ir::ValueId operand : graph.operands(node)) details.push_back("operand: " + to_string(graph.type(operand)));
+  for (const ir::ValueId operand : graph.operands(node))
+    details.push_back("operand: " + to_string(graph.type(operand)));
   throw Error(Code::kUnsupported,
               {.what = fmt::format("the examples of a batch cannot be computed apart: {} may mix them", node.op->name),
                .location = graph.origin(node).location(),
@@ -92,9 +93,8 @@ class Control {
 };
 
 Places walk(const ir::Graph& given, const Places& inputs, Dim batch) {
-  const ir::Graph graph = decompose_unserved(given, [](const ir::Graph&, const ir::Node& node) {
-    return is_control(*node.op) || has_batch_rule(*node.op);
-  });
+  const ir::Graph graph = decompose_unserved(
+      given, [](const ir::Graph&, const ir::Node& node) { return is_control(*node.op) || has_batch_rule(*node.op); });
   Places values(graph.values());
   size_t argument = 0;
   for (const ir::Input& input : graph.inputs()) {
@@ -153,10 +153,9 @@ void prove_examples_apart(const ir::Graph& graph, Dim batch) {
   const Places made = walk(graph, inputs, batch);
   for (size_t i = 0; i < made.size(); ++i) {
     if (made[i].mapped() && !(made[i] == BatchPlace{0, 1})) {
-      throw Error(Code::kUnsupported,
-                  {.what = fmt::format("result {} does not have its examples along axis 0", i),
-                   .details = {"got: " + to_string(graph.type(graph.outputs()[i]))},
-                   .fix = kFix});
+      throw Error(Code::kUnsupported, {.what = fmt::format("result {} does not have its examples along axis 0", i),
+                                       .details = {"got: " + to_string(graph.type(graph.outputs()[i]))},
+                                       .fix = kFix});
     }
   }
 }

@@ -265,7 +265,8 @@ const char* BatchRule::run() {
   for (uint32_t i = 0; i < node_.results; ++i) {
     const int axis = symbolic_axis(out(i));
     if (axis == -2) return "a result has two extents that depend on the batch size";
-    if (axis >= 0 && !(out(i)[axis] == batch_ * Dim(out(i)[axis].evaluate([](std::string_view) { return int64_t{1}; }))))
+    if (axis >= 0 &&
+        !(out(i)[axis] == batch_ * Dim(out(i)[axis].evaluate([](std::string_view) { return int64_t{1}; }))))
       return "an extent is no multiple of the batch size";
     with_batch += axis >= 0 ? 1 : 0;
   }

@@ -84,9 +84,12 @@ TEST(BatchProof, NamesTheCallThatMixesExamples) {
     EXPECT_NE(text.find("--batch N"), std::string::npos) << text;
   };
   names(message([](Tensor x) { return x - max(x, 0); }), "reduce_max", "one for all examples");
-  names(message([](Tensor x) { return matmul(x, transpose(x)); }), "dot_general", "two extents that depend on the batch size");
+  names(message([](Tensor x) { return matmul(x, transpose(x)); }), "dot_general",
+        "two extents that depend on the batch size");
   names(message([](Tensor x) { return x[slice({}, {}, -1)]; }), "reverse", "turns their order");
-  names(message([](Tensor x) { return scan([](Tensor c, Tensor r) { return std::pair{c + r, c}; }, zeros({8}), x).second; }),
+  names(message([](Tensor x) {
+          return scan([](Tensor c, Tensor r) { return std::pair{c + r, c}; }, zeros({8}), x).second;
+        }),
         "scan", "one example to the next");
 }
 
