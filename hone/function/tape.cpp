@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
 
 #include "hone/base/error.h"
 #include "hone/base/thread_local.h"
 #include "hone/function/flat_map.h"
 #include "hone/function/vmap.h"
-#include "hone/ops/attrs.h"
-#include "hone/ops/contraction.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/kernel.h"
@@ -32,13 +29,6 @@ struct Node {
   uint32_t first_value;            // into types and kept: inputs, then outputs
 };
 
-// Gradients of a slot as pairs of factors (VjpContext::set_factors), in the order of the walk.
-struct Factors {
-  uint32_t slot;
-  Location location;
-  std::vector<Tensor> lhs, rhs;
-};
-
 // Memory of a tape; kept for the thread's next tape, so that recording allocates nothing in steady state.
 struct Storage {
   std::vector<Node> nodes;
@@ -50,8 +40,6 @@ struct Storage {
   FlatMap variable_slots;                                   // variable key -> slot of its last read
   std::vector<Tensor> gradients;                            // by slot, while walking back
   std::vector<char> needed;                                 // by slot, while walking back
-  std::vector<uint32_t> uses;                               // by slot, while walking back: calls that read it
-  std::vector<Factors> factors;                             // while walking back
   uint32_t slot_count = 0;
 
   void clear() {
@@ -64,51 +52,7 @@ struct Storage {
     variable_slots.clear();
     gradients.clear();
     needed.clear();
-    uses.clear();
-    factors.clear();
     slot_count = 0;
-  }
-
-  void add_gradient(uint32_t slot, Tensor gradient, Location location) {
-    Tensor& sum = gradients[slot];
-    sum = sum.defined() ? add({std::move(sum), location}, {std::move(gradient), location}) : std::move(gradient);
-  }
-
-  // A weight that a loop reads in each step gets one product over all steps: no other is as fast where steps have few
-  // rows. By the program alone, not by sizes, which a recording may not know: bits depend on it.
-  bool add_factors(uint32_t slot, const Tensor& lhs, const Tensor& rhs, Location location) {
-    constexpr uint32_t kFewest = 8;
-    constexpr size_t kMost = 128;  // for memory
-    if (uses[slot] < kFewest) return false;
-    auto found = std::ranges::find(factors, slot, &Factors::slot);
-    if (found == factors.end()) found = factors.insert(factors.end(), Factors{slot, location, {}, {}});
-    const bool alike = found->lhs.empty() || (found->lhs[0].type() == lhs.type() && found->rhs[0].type() == rhs.type());
-    if (!alike) return false;
-    found->lhs.push_back(lhs);
-    found->rhs.push_back(rhs);
-    if (found->lhs.size() == kMost) multiply(*found);
-    return true;
-  }
-  void multiply_factors(uint32_t slot) {
-    const auto found = std::ranges::find(factors, slot, &Factors::slot);
-    if (found != factors.end() && !found->lhs.empty()) multiply(*found);
-  }
-
- private:
-  // In the order of the program, in which others stack them too (the gradient of unstack).
-  void multiply(Factors& f) {
-    const auto joined = [&](std::vector<Tensor>& parts) {
-      std::ranges::reverse(parts);
-      const std::vector<Tensor> taken = std::move(parts);
-      parts.clear();
-      return taken.size() == 1 ? taken[0] : stack(taken, 0, f.location);
-    };
-    const LocationScope scope(f.location);
-    const Tensor lhs = joined(f.lhs), rhs = joined(f.rhs);
-    Ints leading;
-    for (int axis = 0; axis + 1 < lhs.rank(); ++axis) leading.push_back(axis);
-    const DotAttrs over_leading{{}, {}, leading, leading};
-    add_gradient(f.slot, dot_general({lhs, f.location}, {rhs, f.location}, over_leading), f.location);
   }
 };
 
@@ -146,7 +90,10 @@ class WalkContext final : public VjpContext {
     return storage_.types[node_.first_value + node_.inputs + static_cast<uint32_t>(i)];
   }
   int inputs() const override { return static_cast<int>(node_.inputs); }
-  bool need(int i) const override { return slot(i) != kUntracked && storage_.needed[slot(i)]; }
+  bool need(int i) const override {
+    const uint32_t slot = storage_.input_slots[node_.first_input + static_cast<uint32_t>(i)];
+    return slot != kUntracked && storage_.needed[slot];
+  }
   void set(int i, Tensor gradient) override {
     if (!need(i) || !gradient.defined()) return;
     if (!(gradient.type() == in_type(i))) {
@@ -155,21 +102,17 @@ class WalkContext final : public VjpContext {
                                        to_string(gradient.type()), i, to_string(in_type(i))),
                    .location = node_.location});
     }
-    storage_.add_gradient(slot(i), std::move(gradient), node_.location);
+    Tensor& sum = storage_.gradients[storage_.input_slots[node_.first_input + static_cast<uint32_t>(i)]];
+    sum = sum.defined() ? add({std::move(sum), node_.location}, {std::move(gradient), node_.location})
+                        : std::move(gradient);
   }
   Tensor take(int i) override {
     if (!need(i)) return {};
-    storage_.multiply_factors(slot(i));
-    return std::exchange(storage_.gradients[slot(i)], {});
-  }
-  bool set_factors(int i, const Tensor& lhs, const Tensor& rhs) override {
-    return storage_.add_factors(slot(i), lhs, rhs, node_.location);
+    return std::exchange(storage_.gradients[storage_.input_slots[node_.first_input + static_cast<uint32_t>(i)]], {});
   }
   AttrRef attrs() const override { return node_.attrs; }
 
  private:
-  uint32_t slot(int i) const { return storage_.input_slots[node_.first_input + static_cast<uint32_t>(i)]; }
-
   Storage& storage_;
   const Node& node_;
 };
@@ -246,10 +189,7 @@ class GradientTape::Recorder final : public Interpreter {
       step_back(s.nodes[n], sources);
     }
     std::vector<Tensor> gradients;
-    for (uint32_t slot : sources) {
-      if (slot != kUntracked) s.multiply_factors(slot);
-      gradients.push_back(slot == kUntracked ? Tensor() : s.gradients[slot]);
-    }
+    for (uint32_t slot : sources) gradients.push_back(slot == kUntracked ? Tensor() : s.gradients[slot]);
     return gradients;
   }
 
@@ -274,7 +214,6 @@ class GradientTape::Recorder final : public Interpreter {
     }
     ~Walk() {
       tape_.storage_->gradients.clear();
-      tape_.storage_->factors.clear();
       if (was_active_ && tape_.options_.persistent) tape_.push();
     }
     Walk(const Walk&) = delete;
@@ -320,7 +259,6 @@ class GradientTape::Recorder final : public Interpreter {
   void mark_needed(std::span<const uint32_t> sources) {
     Storage& s = *storage_;
     s.needed.assign(s.slot_count, 0);
-    s.uses.assign(s.slot_count, 0);
     for (uint32_t slot : sources) {
       if (slot != kUntracked) s.needed[slot] = 1;
     }
@@ -328,9 +266,7 @@ class GradientTape::Recorder final : public Interpreter {
       bool any = false;
       for (uint32_t i = 0; i < node.inputs; ++i) {
         const uint32_t slot = s.input_slots[node.first_input + i];
-        if (slot == kUntracked) continue;
-        any = any || s.needed[slot];
-        ++s.uses[slot];
+        any = any || (slot != kUntracked && s.needed[slot]);
       }
       if (any) {
         for (uint32_t i = 0; i < node.outputs; ++i) s.needed[node.first_output + i] = 1;
@@ -360,10 +296,7 @@ class GradientTape::Recorder final : public Interpreter {
   void step_back(Node& node, std::span<const uint32_t> sources) {
     Storage& s = *storage_;
     bool flows = false;
-    for (uint32_t i = 0; i < node.outputs; ++i) {
-      s.multiply_factors(node.first_output + i);
-      flows = flows || s.gradients[node.first_output + i].defined();
-    }
+    for (uint32_t i = 0; i < node.outputs; ++i) flows = flows || s.gradients[node.first_output + i].defined();
     if (flows && node_needed(node)) {
       const LocationScope scope(node.location);
       WalkContext context(s, node);

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <thread>
 
 #include "hone/base/error.h"
@@ -339,45 +338,6 @@ TEST(Tape, TapesOfSeveralThreadsAreIndependent) {
   }
   for (std::thread& worker : workers) worker.join();
   for (size_t t = 0; t < found.size(); ++t) EXPECT_EQ(found[t], (Floats{4.0F * t, 6.0F * t}));
-}
-
-TEST(Tape, AWeightOfManyStepsGetsItsGradientByOneProduct) {
-  const Tensor x = reshape(iota({6}, 0), {2, 3}) * 0.1F, w = reshape(iota({9}, 0), {3, 3}) * 0.1F - 0.3F;
-  const auto gradients = [&](int steps, bool apart) {
-    GradientTape tape;
-    tape.watch(x);
-    tape.watch(w);
-    std::vector<Tensor> read;  // apart: a tensor of its own for each step
-    Tensor h = cast(x, f64);
-    for (int t = 0; t < steps; ++t) {
-      const Tensor of_step = apart || t == 0 ? cast(w, f64) : read.back();
-      read.push_back(of_step);
-      h = tanh(t % 2 == 0 ? matmul(h, of_step) : dense(h, of_step, Tensor()));
-    }
-    const Tensor y = sum(h), sources[] = {x, w};
-    int products = 0;
-    struct Count final : Interpreter {
-      int* products;
-      explicit Count(int* to) : products(to) { push(); }
-      ~Count() override { remove(); }
-      void process(Call& call) override {
-        *products += call.op.name == "dot_general" ? 1 : 0;
-        pass_on(call);
-      }
-    } const count(&products);
-    std::vector<Tensor> found = tape.gradient(y, sources);
-    return std::pair{found, products};
-  };
-  for (const int steps : {1, 7, 8, 20, 130, 300}) {
-    const auto [together, few] = gradients(steps, false);
-    const auto [apart, many] = gradients(steps, true);
-    EXPECT_EQ(many, 2 * steps) << steps;
-    EXPECT_EQ(few, steps < 8 ? 2 * steps : steps + (steps + 127) / 128) << steps;
-    for (size_t i = 0; i < 2; ++i) {
-      const Floats a = floats(together[i]), b = floats(apart[i]);
-      for (size_t j = 0; j < a.size(); ++j) EXPECT_NEAR(a[j], b[j], 1e-6 * (1 + std::abs(b[j]))) << steps;
-    }
-  }
 }
 
 TEST(Tape, MayEndInAnyOrder) {

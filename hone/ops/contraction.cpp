@@ -156,10 +156,7 @@ void dot_vjp(VjpContext& c) {
   Side rhs{attrs.rhs_batch, attrs.rhs_contract, free_axes(rhs_rank, attrs.rhs_batch, attrs.rhs_contract),
            batches + static_cast<int64_t>(lhs.free.size())};
   if (c.need(0)) c.set(0, gradient(c.ct(), c.in(1), lhs, rhs, lhs_rank));
-  if (!c.need(1)) return;
-  const bool by_weight = batches == 0 && rhs_rank == 2 && lhs_rank > 1 && attrs.rhs_contract == Ints{0} &&
-                         attrs.lhs_contract == Ints{lhs_rank - 1};
-  if (!by_weight || !c.set_factors(1, c.in(0), c.ct())) c.set(1, gradient(c.ct(), c.in(0), rhs, lhs, rhs_rank));
+  if (c.need(1)) c.set(1, gradient(c.ct(), c.in(0), rhs, lhs, rhs_rank));
 }
 
 // The axis is one more batch axis, or, where one operand has it, one more free axis.
@@ -235,8 +232,7 @@ void infer_dense(InferContext& c) {
 void dense_vjp(VjpContext& c) {
   const int rank = c.in_type(0).shape.rank();
   const Ints leading = range(0, static_cast<size_t>(rank - 1));
-  if (c.need(1) && (leading.empty() || !c.set_factors(1, c.in(0), c.ct())))
-    c.set(1, call_op(ops::dot_general, DotAttrs{{}, {}, leading, leading}, {}, c.in(0), c.ct()));
+  if (c.need(1)) c.set(1, call_op(ops::dot_general, DotAttrs{{}, {}, leading, leading}, {}, c.in(0), c.ct()));
   if (c.inputs() == 3 && c.need(2))
     c.set(2, leading.empty() ? c.ct() : call_op(ops::reduce_sum, AxesAttrs{leading}, {}, c.ct()));
   if (c.need(0)) c.set(0, call_op(ops::dot_general, DotAttrs{{}, {}, {rank - 1}, {1}}, {}, c.ct(), c.in(1)));

@@ -70,9 +70,6 @@ class VjpContext {
   /// Takes what later calls gave operand i; undefined: nothing. A rule that adds to it step by step, in the order in
   /// which a tape would have, sets the sum.
   virtual Tensor take(int i) = 0;
-  /// May take operand i's gradient [m, n] as factors: the product of lhs [..., m] and rhs [..., n] over their leading
-  /// axes. True: it is set, with those of other calls in one product. False: the rule computes it.
-  virtual bool set_factors(int /*i*/, const Tensor& /*lhs*/, const Tensor& /*rhs*/) { return false; }
   virtual AttrRef attrs() const = 0;
   template <class T>
   const T& attrs_as() const {
