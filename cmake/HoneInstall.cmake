@@ -38,7 +38,7 @@ endforeach()
 # Headers that no user needs are not installed; hone/hone.h reaches all others (tests/package/umbrella_test.cpp).
 set(HONE_INTERNAL_HEADERS
     "/hone/(backend|cli|ir|profile)$"
-    "/hone/compiler/(archive|bisect|code_cache|codegen|control_kernels|difference|elf_object|executable|freeze|map_description|object|object_header|object_loader|passes|pipeline|plan[a-z_]*|row_space|rule[a-z_]*|stablehlo[a-z_]*|works)\\.h$"
+    "/hone/compiler/(archive|batch_axis|batch_rules|bisect|code_cache|codegen|control_kernels|difference|elf_object|executable|freeze|map_description|object|object_header|object_loader|object_tables|passes|pipeline|plan[a-z_]*|row_space|rule[a-z_]*|stablehlo[a-z_]*|works)\\.h$"
     "_test(_tools)?\\.h$"
     "/hone/register\\.h$"
     "/hone/base/(arena|denormals|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
