@@ -38,15 +38,15 @@ endforeach()
 # Headers that no user needs are not installed; hone/hone.h reaches all others (tests/package/umbrella_test.cpp).
 set(HONE_INTERNAL_HEADERS
     "/hone/(backend|cli|ir|profile)$"
-    "/hone/compiler/(archive|bisect|code_cache|codegen|control_kernels|difference|elf_object|executable|freeze|map_description|object|object_header|object_loader|passes|pipeline|plan[a-z_]*|row_space|rule[a-z_]*|stablehlo[a-z_]*|works)\\.h$"
+    "/hone/compiler/(archive|batch_axis|batch_rules|bisect|code_cache|codegen|control_kernels|difference|elf_object|executable|freeze|map_description|object|object_header|object_loader|object_tables|passes|pipeline|plan[a-z_]*|row_space|rule[a-z_]*|stablehlo[a-z_]*|works)\\.h$"
     "_test(_tools)?\\.h$"
     "/hone/register\\.h$"
     "/hone/base/(arena|denormals|file|hash|openmp|philox|probe|team|thread_local)\\.h$"
     "/hone/device/block_cache\\.h$"
     "/hone/formats/(bytes|inflate|json|zip)\\.h$"
     "/hone/function/(auto_jit|check_numerics|concrete|core_state|evaluate|flat_map|lowered_state|program_recorder|region_call|signature|trace)\\.h$"
-    "/hone/math/(arm64|bits|box_copy|composites|(packed_)?contraction|convert|direct_convolution|erf|exp_log|functors|half|kernels|level|map_rows|nn[a-z_]*|object)\\.h$"
-    "/hone/math/(power|reduce[a-z_]*|(channel|index)_works|scalar|tile|transpose|trigonometry|vec|works?|x86)\\.h$"
+    "/hone/math/(arm64|bits|box_copy|composites|(packed_)?contraction|convert|direct_convolution|erf|exp_log|functors|half|kernels|level|map_rows|nn[a-z_]*|object|plain_contraction)\\.h$"
+    "/hone/math/(power|reduce[a-z_]*|(attention|channel|index|sort|window)_works|scalar|tile|transpose|trigonometry|vec|works?|x86)\\.h$"
     "/hone/nn/(registry|targets)\\.h$"
     "/hone/ops/(batch|box|control_types|region_vjp|combine|conv_geometry|conv_rules|dot_axes|family|frozen|gather_scatter|kernel|promote|reduce_steps|table|views|window_bound|window_walk)\\.h$"
     "/hone/optim/clipping\\.h$"

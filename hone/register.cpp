@@ -19,6 +19,7 @@ void install_defaults() {
   install_cpu_contraction();
   install_onednn_contraction();
   install_onednn_convolution();
+  install_cpu_plain_convolution();
   install_onednn_frozen();
   install_cpu_attention();
   install_cpu_reductions();

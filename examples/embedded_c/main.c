@@ -42,7 +42,7 @@ int main(int count, char** arguments) {
     double begin, spent;
     for (i = 0; i < kPixels; ++i) image[i] = (float)frame[i] / 255.0f; /* the header tells how the model was fed */
     begin = microseconds();
-    status = fashion_run(inputs, outputs, scratch);
+    status = fashion_run(inputs, outputs, 1, scratch);
     spent = microseconds() - begin;
     if (status != FASHION_OK) {
       fprintf(stderr, "fashion_run: status %d\n", status);

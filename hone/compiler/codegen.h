@@ -115,18 +115,22 @@ inline bool read_tile_name(const char* name, MapStep& step, int& result) {
 /// The one symbol that an object defines for others: a function of the program's kind (MapFn).
 inline constexpr const char* kEntrySymbol = "hone_code";
 
-/// A loop of an object: math::ObjectWork before it has addresses.
+/// A row of an object's table: math::ObjectWork before it has addresses.
 struct ObjectWork {
-  math::WorkId function;
+  math::WorkId function;  ///< or math::kObjectControl
   const void* params;
   int64_t param_bytes;
-  const MapProgram* cluster;  ///< of MapRows, whose lanes are the generator's; its level is
+  const MapProgram* cluster;  ///< of MapRows, whose lanes are the generator's; its level is. Rows share code by address
   const math::ObjectMemory* memory;
   int32_t memory_count;
   int64_t count, grain, scratch;
 };
 struct ObjectInitial {
   int64_t constant, state, bytes;
+};
+/// Rows [first, first + count) as a table of their own, for `batch` examples (0: the model's own number).
+struct ObjectTable {
+  int64_t batch, first, count;
 };
 /// A model for compile_object. All memory sizes in bytes, multiples of math::kObjectAlign.
 struct ObjectProgram {
@@ -135,6 +139,9 @@ struct ObjectProgram {
   uint32_t levels;   ///< of x86-64: bit i is Level i
   const ObjectWork* works;
   int64_t work_count;
+  const ObjectTable* tables;  ///< by decreasing batch; one, or those of parts of a batch of any size
+  int64_t table_count;
+  const int64_t* example_bytes;  ///< of inputs, then outputs: from one example to the next; null: no batch is given
   const void* constants;
   int64_t constant_bytes;
   const char* weight_header;  ///< null: constants are in the object; else 64 bytes that their file begins with
@@ -142,6 +149,7 @@ struct ObjectProgram {
   int64_t initial_count;
   int64_t state_bytes, arena_bytes, scratch_bytes;
   int32_t input_count, output_count;
+  int32_t slot_count;  ///< with those of places that move
   bool flush_denormals;
   const char* entry;  ///< what its function is called behind the name: "run" or "step"
 };

@@ -7,7 +7,7 @@
 namespace hone::compiler {
 namespace {
 
-ir::Graph decompose_once(const ir::Graph& graph, bool objects, bool& changed) {
+ir::Graph decompose_once(const ir::Graph& graph, const ServedFn& served, bool& changed) {
   ir::Recorder recorder(graph.shared_context());
   std::vector<Tensor> values(graph.values());
   for (const ir::Input& input : graph.inputs())
@@ -22,7 +22,7 @@ ir::Graph decompose_once(const ir::Graph& graph, bool objects, bool& changed) {
               {inputs.data(), inputs.size()},
               {values.data() + node.first_result, node.results},
               graph.origin(node).location()};
-    if (!node.op->decompose || service_of(graph, node, objects).served) {
+    if (!node.op->decompose || served(graph, node)) {
       SmallVector<ir::ValueId, 8> operands;
       for (const Tensor& input : inputs) operands.push_back(recorder.value_of(input, call.location));
       const uint32_t made =
@@ -45,11 +45,16 @@ ir::Graph decompose_once(const ir::Graph& graph, bool objects, bool& changed) {
 }  // namespace
 
 ir::Graph decompose(const ir::Graph& graph, bool objects) {
+  return decompose_unserved(
+      graph, [objects](const ir::Graph& g, const ir::Node& node) { return service_of(g, node, objects).served; });
+}
+
+ir::Graph decompose_unserved(const ir::Graph& graph, const ServedFn& served) {
   bool changed = false;
-  ir::Graph result = decompose_once(graph, objects, changed);
+  ir::Graph result = decompose_once(graph, served, changed);
   while (changed) {
     changed = false;
-    result = decompose_once(result, objects, changed);
+    result = decompose_once(result, served, changed);
   }
   return result;
 }

@@ -3,23 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <set>
+#include <map>
 
 #include "hone/base/error.h"
 #include "hone/base/hash.h"
 #include "hone/base/settings.h"
+#include "hone/compiler/batch_axis.h"
 #include "hone/compiler/object_header.h"
+#include "hone/compiler/object_tables.h"
 #include "hone/compiler/pipeline.h"
-#include "hone/compiler/works.h"
-#include "hone/math/object.h"
 
 namespace hone::compiler {
 namespace {
-
-constexpr size_t kAlign = math::kObjectAlign;
-
-size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 // Objects compute as Portable does, whatever the process is set to.
 class PortableScope {
@@ -33,56 +28,162 @@ class PortableScope {
   Reproducible before_;
 };
 
-// A plan on its way into tables.
+// Clusters by what they compute.
+class Clusters {
+ public:
+  const codegen::MapProgram* add(const MapDescription& cluster) {
+    const codegen::MapProgram program = cluster.program(codegen::Level::v2);
+    std::string key;
+    const auto append = [&](const auto* data, size_t count) {
+      key.append(static_cast<const char*>(static_cast<const void*>(data)), count * sizeof *data);
+    };
+    append(&program.operands, 1);
+    append(&program.splats, 1);
+    append(program.results, static_cast<size_t>(program.result_count));
+    append(&program.step_count, 1);
+    append(program.types, static_cast<size_t>(program.operands + program.step_count));
+    append(program.steps, static_cast<size_t>(program.step_count));
+    return &programs_.try_emplace(std::move(key), program).first->second;
+  }
+
+ private:
+  std::map<std::string, codegen::MapProgram> programs_;
+};
+
+// A program on its way into an object.
 class Assembler {
  public:
-  Assembler(const Executable& executable, std::span<const Tensor> variables, size_t results)
-      : plan_(executable.plan()), outputs_(executable.outputs()), results_(results) {
-    place_storages(variables);
-    for (const Step& step : plan_.steps) add(step);
-    finish_outputs();
-    scratch_bytes_ = aligned(scratch_bytes_);
-    if (!missing_.empty()) {
-      Error error(Code::kUnsupported, {.what = "the program cannot become an object: some calls have no loops for it",
-                                       .details = {missing_.begin(), missing_.end()},
+  Assembler(const ir::Graph& graph, std::span<const Tensor> variables, size_t results)
+      : graph_(graph), variables_(variables), results_(results) {}
+
+  // The program for this batch (0: the one that it has) as a table.
+  void add(const Executable& executable, int64_t batch) {
+    inputs_ = 0;
+    ObjectFrame frame;
+    place_inputs(frame, executable.graph());
+    place_outputs(frame, executable);
+    const auto first = static_cast<int64_t>(tables_.rows.size());
+    ObjectPlan plan(tables_, executable, frame);
+    plan.add_rows();
+    // New values, after every result has been read: one may be another's old value.
+    for (const auto& [type, from, to] : assigned_) plan.copy(placeholder(type), from, to);
+    parts_.push_back({batch, first, static_cast<int64_t>(tables_.rows.size()) - first});
+    slots_ = std::max(slots_, tables_.slots);
+    if (!tables_.missing.empty()) {
+      throw Error(Code::kUnsupported, {.what = "the program cannot become an object: some calls have no loops for it",
+                                       .details = {tables_.missing.begin(), tables_.missing.end()},
                                        .fix = "leave them out of the function, or run it by Lowered::bind"});
-      throw error;
     }
   }
 
   ObjectFiles emit(const ObjectOptions& options) {
     ObjectFiles files;
-    const uint64_t hash = hash_combine(plan_.graph.fingerprint(), hash_of(constants_));
+    const std::string& constants = tables_.constants;
+    const uint64_t hash = hash_combine(graph_.fingerprint(), hash_of(constants));
+    const std::vector<int64_t> example_bytes = bytes_of_examples();
     const std::string weight_header =
-        fmt::format("{:<63}\n", fmt::format("HONEWEIGHTS 1 {:016x} {}", hash, constants_.size()));
-    const bool embed = options.embed_weights || constants_.empty();
-    if (!embed) files.weights = weight_header + constants_;
+        fmt::format("{:<63}\n", fmt::format("HONEWEIGHTS 1 {:016x} {}", hash, constants.size()));
+    const bool embed = options.embed_weights || constants.empty();
+    if (!embed) files.weights = weight_header + constants;
+    Clusters clusters;
     std::vector<codegen::ObjectWork> works;
-    std::vector<codegen::MapProgram> clusters(works_.size());
-    for (size_t i = 0; i < works_.size(); ++i) {
-      const Item& item = works_[i];
-      if (item.work.cluster) clusters[i] = item.work.cluster->program(codegen::Level::v2);
-      works.push_back({item.work.function, item.work.params.data(), std::ssize(item.work.params),
-                       item.work.cluster ? &clusters[i] : nullptr, item.memory.data(),
-                       static_cast<int32_t>(item.memory.size()), item.work.count, item.work.grain, item.work.scratch});
+    for (const ObjectTables::Row& row : tables_.rows) {
+      works.push_back({row.work.function, row.work.params.data(), std::ssize(row.work.params),
+                       row.work.cluster ? clusters.add(*row.work.cluster) : nullptr, row.memory.data(),
+                       static_cast<int32_t>(row.memory.size()), row.work.count, row.work.grain, row.work.scratch});
     }
     const codegen::ObjectProgram program{.name = options.name.c_str(),
                                          .arm64 = options.arm64,
                                          .levels = options.levels,
                                          .works = works.data(),
                                          .work_count = std::ssize(works),
-                                         .constants = constants_.data(),
-                                         .constant_bytes = std::ssize(constants_),
+                                         .tables = parts_.data(),
+                                         .table_count = std::ssize(parts_),
+                                         .example_bytes = graph_.is_static() ? nullptr : example_bytes.data(),
+                                         .constants = constants.data(),
+                                         .constant_bytes = std::ssize(constants),
                                          .weight_header = embed ? nullptr : weight_header.c_str(),
                                          .initial = initial_.data(),
                                          .initial_count = std::ssize(initial_),
                                          .state_bytes = static_cast<int64_t>(state_bytes_),
-                                         .arena_bytes = static_cast<int64_t>(arena_bytes_),
-                                         .scratch_bytes = static_cast<int64_t>(scratch_bytes_),
+                                         .arena_bytes = static_cast<int64_t>(tables_.arena_bytes),
+                                         .scratch_bytes = static_cast<int64_t>(tables_.scratch_bytes),
                                          .input_count = inputs_,
                                          .output_count = static_cast<int32_t>(results_),
+                                         .slot_count = slots_,
                                          .flush_denormals = settings.flush_denormals,
                                          .entry = options.entry.c_str()};
+    files.object = generated(program);
+    files.any_batch = !graph_.is_static();
+    files.state_bytes = state_bytes_;
+    files.header = object_header(graph_, results_, options,
+                                 {.hash = hash,
+                                  .state_bytes = state_bytes_,
+                                  .constant_bytes = constants.size(),
+                                  .embedded = embed,
+                                  .flush_denormals = settings.flush_denormals});
+    return files;
+  }
+
+ private:
+  // Inputs that the caller gives come first, so that outputs know their slots.
+  void place_inputs(ObjectFrame& frame, const ir::Graph& graph) {
+    size_t variable = 0;
+    for (const ir::Input& input : graph.inputs()) {
+      math::ObjectMemory place{};  // of what the graph holds: unread
+      if (input.kind == ir::InputKind::Argument) {
+        place = {math::kFirstInputSlot + inputs_++, 0};
+      } else if (input.kind == ir::InputKind::Variable) {
+        const Tensor& value = variables_[variable++];
+        place = tables_.constant(value);
+        if (input.new_value != ir::kNone) {  // its state
+          const auto at = static_cast<int64_t>(state_bytes_);
+          initial_.push_back({place.offset, at, static_cast<int64_t>(value.bytes())});
+          state_bytes_ += object_aligned(value.bytes());
+          place = {math::kStateSlot, at};
+        }
+      }
+      frame.inputs.push_back(place);
+    }
+  }
+
+  void place_outputs(ObjectFrame& frame, const Executable& executable) {
+    const ir::Graph& graph = executable.graph();
+    const std::span<const ir::ValueId> outputs = graph.outputs();
+    frame.outputs.resize(outputs.size());
+    for (size_t i = 0; i < results_; ++i)
+      frame.outputs[i] = {math::kFirstInputSlot + inputs_ + static_cast<int32_t>(i), 0};
+    tables_.slots = math::kFirstInputSlot + inputs_ + static_cast<int32_t>(results_);
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {  // new values that are not written in place
+      const ir::Input& input = graph.inputs()[i];
+      const uint32_t value = input.new_value;
+      if (value == ir::kNone || input.kind != ir::InputKind::Variable) continue;
+      if (executable.outputs()[value].kind == OutputPlace::Donated) continue;
+      const TensorType& type = graph.type(outputs[value]);
+      if (!frame.outputs[value]) {
+        frame.outputs[value] = {math::kArenaSlot, static_cast<int64_t>(frame.arena)};
+        frame.arena += object_aligned(static_cast<size_t>(type.shape.count()) * size_of(type.dtype));
+      }
+      assigned_.push_back({type, *frame.outputs[value], frame.inputs[i]});
+    }
+  }
+
+  // From one example to the next of what the caller gives: 0 where it is one for all.
+  std::vector<int64_t> bytes_of_examples() const {
+    std::vector<int64_t> bytes;
+    const auto add = [&](ir::ValueId value) {
+      const TensorType& type = graph_.type(value);
+      const int64_t of_one = type.shape.elements().evaluate([](std::string_view) { return int64_t{1}; });
+      bytes.push_back(type.shape.is_static() ? 0 : of_one * static_cast<int64_t>(size_of(type.dtype)));
+    };
+    for (const ir::Input& input : graph_.inputs()) {
+      if (input.kind == ir::InputKind::Argument) add(input.value);
+    }
+    for (size_t i = 0; i < results_; ++i) add(graph_.outputs()[i]);
+    return bytes;
+  }
+
+  static std::string generated(const codegen::ObjectProgram& program) {
     const codegen::Generator* const generator = codegen::generator();
     if (!generator)
       throw Error(Code::kFailedPrecondition, "objects need the code generator, which this build has not or cannot load",
@@ -92,220 +193,29 @@ class Assembler {
                                    static_cast<std::string*>(to)[static_cast<int>(kind)].append(text, size);
                                  }};
     if (!generator->compile_object(program, sink))
-      throw Error(Code::kUnsupported, fmt::format("no object for '{}': {}", options.name, texts[0]),
+      throw Error(Code::kUnsupported, fmt::format("no object for '{}': {}", program.name, texts[0]),
                   "see the README for what a build needs");
-    files.object = std::move(texts[3]);
-    files.header = object_header(plan_.graph, results_, options,
-                                 {.hash = hash,
-                                  .state_bytes = state_bytes_,
-                                  .constant_bytes = constants_.size(),
-                                  .embedded = embed,
-                                  .flush_denormals = settings.flush_denormals});
-    return files;
+    return std::move(texts[3]);
   }
 
- private:
-  struct Item {
-    Work work;
-    std::vector<math::ObjectMemory> memory;
+  struct Assignment {
+    TensorType type;
+    math::ObjectMemory from, to;
   };
 
-  math::ObjectMemory constant(const Tensor& value) {
-    const size_t at = aligned(constants_.size()), bytes = value.bytes();
-    constants_.resize(aligned(at + bytes));
-    value.copy_to(static_cast<std::byte*>(static_cast<void*>(constants_.data() + at)));
-    return {math::kConstantSlot, static_cast<int64_t>(at)};
-  }
-
-  int32_t output_slot(size_t i) const { return math::kFirstInputSlot + inputs_ + static_cast<int32_t>(i); }
-
-  // Inputs that the caller gives come first, so that outputs know their slots.
-  void place_storages(std::span<const Tensor> variables) {
-    const std::span<const ir::Input> inputs = plan_.graph.inputs();
-    std::vector<math::ObjectMemory> of_input;
-    size_t variable = 0;
-    for (const ir::Input& input : inputs) {
-      const Tensor value = input.kind == ir::InputKind::Variable ? variables[variable++] : input.tensor;
-      if (input.kind == ir::InputKind::Argument) {
-        of_input.push_back({math::kFirstInputSlot + inputs_++, 0});
-      } else if (input.kind == ir::InputKind::Variable && input.new_value != ir::kNone) {
-        const math::ObjectMemory initial = constant(value);
-        const auto at = static_cast<int64_t>(state_bytes_);
-        initial_.push_back({initial.offset, at, static_cast<int64_t>(value.bytes())});
-        state_bytes_ += aligned(value.bytes());
-        of_input.push_back({math::kStateSlot, at});
-      } else {
-        of_input.push_back(constant(value));
-      }
-    }
-    arena_bytes_ = aligned(plan_.arena_bytes);
-    for (const Storage& storage : plan_.storages) {
-      switch (storage.kind) {
-        case Storage::Arena:
-          storages_.push_back({math::kArenaSlot, static_cast<int64_t>(storage.offset)});
-          break;
-        case Storage::Input:
-          storages_.push_back(of_input[storage.index]);
-          break;
-        case Storage::Output:
-          if (storage.index < results_) {
-            storages_.push_back({output_slot(storage.index), 0});
-          } else {  // a new value that is not written in place
-            storages_.push_back({math::kArenaSlot, static_cast<int64_t>(arena_bytes_)});
-            arena_bytes_ += aligned(storage.bytes);
-          }
-          break;
-        case Storage::Constant:
-          storages_.push_back(constant_storage(storage));
-          break;
-        case Storage::Held:
-          storages_.push_back({});  // its step is missing
-          break;
-      }
-    }
-    temporaries_at_ = arena_bytes_;
-  }
-
-  // A constant of the plan: places count from the beginning of its buffer.
-  math::ObjectMemory constant_storage(const Storage& storage) {
-    const Buffer& buffer = *storage.tensor.impl()->buffer;
-    const size_t at = aligned(constants_.size());
-    constants_.resize(aligned(at + buffer.bytes()));
-    std::memcpy(constants_.data() + at, buffer.data(), buffer.bytes());
-    return {math::kConstantSlot, static_cast<int64_t>(at)};
-  }
-
-  math::ObjectMemory memory_of(const Place& place) const {
-    math::ObjectMemory memory = storages_[place.storage];
-    memory.offset += static_cast<int64_t>(place.offset);
-    return memory;
-  }
-
-  static Tensor typed(const TensorType& type, const Layout& layout) {
-    const Tensor dense = placeholder(type);
-    return layout.dense ? dense : dense.alias(type, layout.strides);
-  }
-
-  void add(const Step& step) {
-    const ir::Node& node = plan_.graph.nodes()[step.node];
-    if (step.kind == Step::Pack) {
-      const ir::ValueId operand = plan_.graph.operands(node)[step.operand];
-      const TensorType& type = plan_.graph.type(operand);
-      return copy(type, plan_.places[operand], storages_[step.storage]);
-    }
-    if (step.kind == Step::Host) return missing(node, "calls the host");
-    if (!step.kernel->works) return missing(node, step.kernel->name);
-    SmallVector<Tensor, 4> inputs;
-    SmallVector<TensorType, 4> outputs;
-    std::vector<math::ObjectMemory> of_input, of_output;
-    for (const ir::ValueId operand : plan_.graph.operands(node)) {
-      inputs.push_back(typed(plan_.graph.type(operand), plan_.places[operand].layout));
-      of_input.push_back(memory_of(plan_.places[operand]));
-    }
-    for (const auto& [operand, storage] : step.packed) {
-      inputs[operand] = placeholder(inputs[operand].type());
-      of_input[operand] = storages_[storage];
-    }
-    for (uint32_t i = 0; i < node.results; ++i) {
-      const ir::ValueId result = node.first_result + i;
-      outputs.push_back(plan_.graph.type(result));
-      of_output.push_back(plan_.places[result].storage == ir::kNone ? unread(plan_.graph.type(result))
-                                                                    : memory_of(plan_.places[result]));
-    }
-    try {
-      append(
-          step.kernel->works({*node.op, node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}}),
-          of_input, of_output);
-    } catch (const Error& error) {
-      if (error.code() != Code::kUnsupported) throw;
-      missing(node, error.what());
-    }
-  }
-
-  // A result that nobody reads has no place in the plan.
-  math::ObjectMemory unread(const TensorType& type) {
-    return {math::kArenaSlot, temporary(static_cast<size_t>(type.shape.count()) * size_of(type.dtype))};
-  }
-  int64_t temporary(size_t bytes) {
-    const auto at = static_cast<int64_t>(temporaries_used_ + temporaries_at_);
-    temporaries_used_ += aligned(bytes);
-    arena_bytes_ = std::max(arena_bytes_, temporaries_at_ + temporaries_used_);
-    return at;
-  }
-
-  void append(Works works, const std::vector<math::ObjectMemory>& inputs,
-              const std::vector<math::ObjectMemory>& outputs) {
-    std::vector<int64_t> temporaries;
-    for (const int64_t bytes : works.temporaries) temporaries.push_back(temporary(static_cast<size_t>(bytes)));
-    temporaries_used_ = 0;
-    for (Work& work : works.works) {
-      Item item{std::move(work), {}};
-      for (const WorkMemory& m : item.work.memory) {
-        const auto index = static_cast<size_t>(m.index);
-        math::ObjectMemory memory = m.kind == WorkMemory::Input ? inputs[index]
-                                    : m.kind == WorkMemory::Output
-                                        ? outputs[index]
-                                        : math::ObjectMemory{math::kArenaSlot, temporaries[index]};
-        memory.offset += m.offset;
-        item.memory.push_back(memory);
-      }
-      scratch_bytes_ = std::max(scratch_bytes_, static_cast<size_t>(item.work.scratch));
-      works_.push_back(std::move(item));
-    }
-  }
-
-  // Dense, from wherever it lies.
-  void copy(const TensorType& type, const Place& from, math::ObjectMemory to) {
-    append(copy_works(typed(type, from.layout)), {memory_of(from)}, {to});
-  }
-
-  void finish_outputs() {
-    const std::span<const ir::ValueId> outputs = plan_.graph.outputs();
-    for (size_t i = 0; i < results_; ++i) {
-      if (outputs_[i].kind != OutputPlace::Written)
-        copy(plan_.graph.type(outputs[i]), plan_.places[outputs[i]], {output_slot(i), 0});
-    }
-    // New values, after every result has been read: one may be another's old value.
-    std::vector<std::pair<math::ObjectMemory, size_t>> later;
-    const std::span<const ir::Input> inputs = plan_.graph.inputs();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const uint32_t value = inputs[i].new_value;
-      if (value == ir::kNone || outputs_[value].kind == OutputPlace::Donated) continue;
-      const TensorType& type = plan_.graph.type(outputs[value]);
-      const math::ObjectMemory copied{math::kArenaSlot, static_cast<int64_t>(arena_bytes_)};
-      arena_bytes_ += aligned(static_cast<size_t>(type.shape.count()) * size_of(type.dtype));
-      temporaries_at_ = arena_bytes_;
-      copy(type, plan_.places[outputs[value]], copied);
-      later.emplace_back(copied, i);
-    }
-    size_t state = 0;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].new_value == ir::kNone) continue;
-      const auto at = std::ranges::find(later, i, &std::pair<math::ObjectMemory, size_t>::second);
-      const codegen::ObjectInitial& place = initial_[state++];
-      if (at == later.end()) continue;
-      append(copy_works(placeholder(plan_.graph.type(inputs[i].value))), {at->first},
-             {{math::kStateSlot, place.state}});
-    }
-  }
-
-  void missing(const ir::Node& node, std::string_view why) {
-    const Location location = plan_.graph.origin(node).location();
-    missing_.insert(fmt::format("{} ({}){}", node.op->name, why,
-                                location.known() ? fmt::format("  {}:{}", location.file, location.line) : ""));
-  }
-
-  const Plan& plan_;
-  std::span<const OutputPlace> outputs_;
+  const ir::Graph& graph_;
+  std::span<const Tensor> variables_;
   size_t results_;
-  int32_t inputs_ = 0;
-  std::string constants_;
+  int32_t inputs_ = 0, slots_ = 0;
+  std::vector<codegen::ObjectTable> parts_;
+  ObjectTables tables_;
   std::vector<codegen::ObjectInitial> initial_;
-  std::vector<math::ObjectMemory> storages_;
-  std::vector<Item> works_;
-  std::set<std::string> missing_;
-  size_t state_bytes_ = 0, arena_bytes_ = 0, scratch_bytes_ = 0, temporaries_at_ = 0, temporaries_used_ = 0;
+  std::vector<Assignment> assigned_;
+  size_t state_bytes_ = 0;
 };
+
+// Examples that are computed at once, of a batch of any size.
+constexpr int64_t kParts[] = {64, 8, 1};
 
 bool is_identifier(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -321,8 +231,30 @@ ObjectFiles compile_object(const ir::Graph& graph, std::span<const Tensor> varia
     throw Error(Code::kInvalidArgument, fmt::format("'{}' is no name for C functions", options.name),
                 "use letters, digits and underscores");
   const PortableScope portable;
-  const Compiled compiled = compile(optimize(graph), {.objects = true});
-  return Assembler(*compiled.executable, variables, results).emit(options);
+  const ir::Graph program = optimize(graph);
+  Assembler assembler(program, variables, results);
+  if (program.is_static()) {
+    assembler.add(*compile(program, {.objects = true}).executable, 0);
+    return assembler.emit(options);
+  }
+  prove_examples_apart(program, batch_of(program));
+  for (const int64_t part : kParts) {
+    const ir::Graph bound = ir::bind(program, [part](std::string_view) { return part; });
+    assembler.add(*compile(bound, {.objects = true}).executable, part);
+  }
+  return assembler.emit(options);
+}
+
+std::vector<std::string> object_obstacles(const ir::Graph& graph, std::span<const Tensor> variables, size_t results) {
+  const PortableScope portable;
+  try {
+    const ir::Graph program = optimize(graph);
+    Assembler(program, variables, results).add(*compile(program, {.objects = true}).executable, 0);
+    return {};
+  } catch (const Error& error) {
+    if (error.code() != Code::kUnsupported) throw;
+    return error.parts().details.empty() ? std::vector<std::string>{error.parts().what} : error.parts().details;
+  }
 }
 
 }  // namespace hone::compiler

@@ -16,9 +16,11 @@ std::string upper(std::string text) {
 // One operand or result: a comment and macros.
 std::string place(const std::string& prefix, const char* what, size_t index, const TensorType& type,
                   const std::string& name) {
-  return fmt::format("#define {0}_{1}_{2}_ELEMENTS {3} /* {4}{5} */\n#define {0}_{1}_{2}_BYTES {6}\n", prefix, what,
-                     index, type.shape.count(), to_string(type), name.empty() ? "" : " " + name,
-                     static_cast<size_t>(type.shape.count()) * size_of(type.dtype));
+  const int64_t of_one = type.shape.elements().evaluate([](std::string_view) { return int64_t{1}; });
+  const auto elements = static_cast<size_t>(of_one);
+  return fmt::format("#define {0}_{1}_{2}_ELEMENTS {3} /* {4}{5}{6} */\n#define {0}_{1}_{2}_BYTES {7}\n", prefix, what,
+                     index, elements, type.shape.is_static() ? "" : "of each example of ", to_string(type),
+                     name.empty() ? "" : " " + name, elements * size_of(type.dtype));
 }
 
 }  // namespace
@@ -36,7 +38,7 @@ std::string object_header(const ir::Graph& graph, size_t results, const ObjectOp
   out += fmt::format(
       "   numerics: portable (the same bits on every processor and for any number of threads), denormals {0}.\n"
       "   Link with -lm. Functions allocate nothing, lock nothing and make no system call{1}. */\n"
-      "#ifndef {2}_H\n#define {2}_H\n#include <stddef.h>\n\n#define {2}_HASH \"{3:016x}\"\n",
+      "#ifndef {2}_H\n#define {2}_H\n#include <stddef.h>\n#include <stdint.h>\n\n#define {2}_HASH \"{3:016x}\"\n",
       facts.flush_denormals ? "flushed to zero" : "kept",
       facts.embedded ? "" : fmt::format(", but for {}_load_weights", name), prefix, facts.hash);
   size_t argument = 0;
@@ -52,7 +54,7 @@ std::string object_header(const ir::Graph& graph, size_t results, const ObjectOp
       "enum {{\n  {0}_OK = 0,\n  {0}_NO_WEIGHTS = 1, /* load them first */\n"
       "  {0}_NO_CPU = 2, /* the processor lacks every instruction set that the object was made for */\n"
       "  {0}_BAD_FILE = 3, /* missing, or the weights of another model */\n  {0}_NO_MEMORY = 4,\n"
-      "  {0}_NULL_POINTER = 5\n}};\n\n"
+      "  {0}_NULL_POINTER = 5,\n  {0}_BAD_BATCH = 6 /* below 0 */\n}};\n\n"
       "/* Bytes of scratch memory for one run at a time; asked after {1}_set_parallel_for. */\n"
       "size_t {1}_scratch_bytes(void);\n"
       "/* A loop of the host's: calls task(argument, i) for each i in [0, tasks), on any threads, and returns when all "
@@ -71,6 +73,12 @@ std::string object_header(const ir::Graph& graph, size_t results, const ObjectOp
         "int {1}_init(void* state);\nint {1}_reset(void* state);\n"
         "int {1}_{2}(void* state, const void* const* inputs, void* const* outputs, void* scratch);\n",
         prefix, name, options.entry);
+  } else if (!graph.is_static()) {
+    out += fmt::format(
+        "/* batch: how many examples the inputs have along their first axis, and the outputs get; those whose types\n"
+        "   have no batch are one for all. Any number: they are computed in parts, with the bits of one run. */\n"
+        "int {}_{}(const void* const* inputs, void* const* outputs, int64_t batch, void* scratch);\n",
+        name, options.entry);
   } else {
     out += fmt::format("int {}_{}(const void* const* inputs, void* const* outputs, void* scratch);\n", name,
                        options.entry);

@@ -1,5 +1,6 @@
 // How an object is made (compiler/object.h).
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -16,9 +17,11 @@ struct ObjectOptions {
 
 /// What a C program needs.
 struct ObjectFiles {
-  std::string object;   ///< ELF, relocatable
-  std::string header;   ///< C99, also C++
-  std::string weights;  ///< a file for NAME_load_weights; empty where the object has them
+  std::string object;      ///< ELF, relocatable
+  std::string header;      ///< C99, also C++
+  std::string weights;     ///< a file for NAME_load_weights; empty where the object has them
+  bool any_batch = false;  ///< its function takes the batch size
+  size_t state_bytes = 0;  ///< of a stateful object
 };
 
 }  // namespace hone::compiler

@@ -36,7 +36,7 @@ class TemporaryFile {
 }  // namespace
 
 std::vector<Tensor> run_object(const ObjectFiles& files, const ObjectOptions& options, std::span<const Tensor> inputs,
-                               std::span<const TensorType> results) {
+                               std::span<const TensorType> results, int calls) {
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(files.object.data()), files.object.size());
   const LoadedCode code = load_object(bytes, options.name + "_" + options.entry, [](std::string_view name) {
     return static_cast<const void*>(dlsym(RTLD_DEFAULT, std::string(name).c_str()));
@@ -65,8 +65,23 @@ std::vector<Tensor> run_object(const ObjectFiles& files, const ObjectOptions& op
     made.push_back(Tensor::empty(type));
     out.push_back(made.back().mutable_bytes());
   }
-  check(options.entry.c_str(),
-        code.function<int (*)(const void* const*, void* const*, void*)>()(in.data(), out.data(), scratch.data()));
+  if (files.any_batch) {
+    const auto run = code.function<int (*)(const void* const*, void* const*, int64_t, void*)>();
+    for (int i = 0; i < calls; ++i)
+      check(options.entry.c_str(), run(in.data(), out.data(), inputs[0].shape()[0].number(), scratch.data()));
+    return made;
+  }
+  if (files.state_bytes == 0) {
+    const auto run = code.function<int (*)(const void* const*, void* const*, void*)>();
+    for (int i = 0; i < calls; ++i) check(options.entry.c_str(), run(in.data(), out.data(), scratch.data()));
+    return made;
+  }
+  const Tensor state = Tensor::empty({u8, {static_cast<int64_t>(files.state_bytes)}});  // aligned
+  const auto init = reinterpret_cast<int (*)(void*)>(const_cast<void*>(code.find(options.name + "_init")));
+  const auto run = code.function<int (*)(void*, const void* const*, void* const*, void*)>();
+  check("init", init(state.mutable_bytes()));
+  for (int i = 0; i < calls; ++i)
+    check(options.entry.c_str(), run(state.mutable_bytes(), in.data(), out.data(), scratch.data()));
   return made;
 }
 

@@ -1,5 +1,6 @@
 // Passes: functions from graph to graph. The pipeline (pipeline.h) says in which order they run.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ ir::Graph simplify(const ir::Graph& graph, bool constant_folding = true);
 ///   %1 = adam_update ... : f64   =>   %1 = multiply ...; %2 = add ...
 /// `objects` as service_of has it.
 ir::Graph decompose(const ir::Graph& graph, bool objects = false);
+/// The same for calls that another says are not served.
+using ServedFn = std::function<bool(const ir::Graph&, const ir::Node&)>;
+ir::Graph decompose_unserved(const ir::Graph& graph, const ServedFn& served);
 
 /// Batch norm in training as statistics and elementwise calls with the kernel's bits, so that normalising joins
 /// clusters.

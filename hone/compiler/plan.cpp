@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "hone/base/error.h"
+#include "hone/compiler/object_tables.h"
 #include "hone/device/device.h"
 #include "hone/ops/views.h"
 
@@ -118,7 +119,9 @@ class Walk {
       call.inputs[i] = dense;
       step.packed.emplace_back(i, storage);
     }
-    if (step.kernel->prepare) step.prepared = step.kernel->prepare(query);
+    // Objects take works alone: what has none is not prepared, for that would compile the programs of control flow.
+    const bool runs = !objects_ || step.kernel->works;
+    if (step.kernel->prepare && runs) step.prepared = step.kernel->prepare(query);
     return step;
   }
 
@@ -399,7 +402,8 @@ Service service_of(const ir::Graph& graph, const ir::Node& node, bool objects) {
   }
   const KernelQuery query{*node.op, node.attrs, {inputs.data(), inputs.size()}, outputs};
   for (const Kernel& kernel : kernels(*node.op)) {
-    if ((kernel.works || !objects) && (!kernel.refuses || !kernel.refuses(query))) return {true, &kernel};
+    if ((kernel.works || !objects || is_control(*node.op)) && (!kernel.refuses || !kernel.refuses(query)))
+      return {true, &kernel};
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include "hone/base/small_vector.h"
 #include "hone/compiler/map_description.h"
 #include "hone/math/work.h"
+#include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 
 namespace hone {
@@ -56,6 +57,31 @@ Works one_work(const KernelQuery& query, math::WorkId function, const Params& pa
   work.count = count, work.grain = grain;
   works.works.push_back(std::move(work));
   return works;
+}
+
+/// Of the functions that works.def lists by TYPES or NUMBERS, from the one of f32 on.
+inline math::WorkId typed_work(math::WorkId of_f32, DType dtype) {
+  return static_cast<math::WorkId>(static_cast<int>(of_f32) + static_cast<int>(dtype));
+}
+/// By INTS, from i8 on (bool follows u64), and by WIDE, which has no 16-bit floats.
+inline math::WorkId int_work(math::WorkId of_i8, DType dtype) {
+  return static_cast<math::WorkId>(static_cast<int>(of_i8) + static_cast<int>(dtype) - static_cast<int>(i8));
+}
+inline math::WorkId wide_work(math::WorkId of_f32, DType dtype) {
+  return static_cast<math::WorkId>(static_cast<int>(of_f32) + static_cast<int>(dtype) -
+                                   (is_floating(dtype) ? 0 : static_cast<int>(i8) - 2));
+}
+/// By PANELS: integers by their bytes.
+inline math::WorkId panel_work(math::WorkId of_f32, DType dtype) {
+  const size_t item = size_of(dtype);
+  const int place = is_floating(dtype) ? static_cast<int>(dtype) : item == 1 ? 2 : item == 2 ? 3 : item == 4 ? 4 : 5;
+  return static_cast<math::WorkId>(static_cast<int>(of_f32) + place);
+}
+/// By COMBINED: `combine` is an op's attribute, Sum or behind it.
+inline math::WorkId combined_work(math::WorkId sum_of_f32, math::WorkId prod_of_f32, int64_t combine, DType dtype) {
+  const int each = static_cast<int>(prod_of_f32) - static_cast<int>(sum_of_f32);
+  const int kind = static_cast<int>(combine) - static_cast<int>(Combine::Sum);
+  return static_cast<math::WorkId>(static_cast<int>(sum_of_f32) + kind * each + static_cast<int>(dtype));
 }
 
 /// A dense copy of a tensor, which has a layout and no elements: the call's operand 0 into its result 0.

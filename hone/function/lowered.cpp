@@ -177,7 +177,6 @@ compiler::BoundCall Lowered::bind(const std::vector<Tensor>& arguments, const st
 }
 
 compiler::ObjectFiles Lowered::object(const compiler::ObjectOptions& options) const {
-  need_static(*state_, "an object");
   std::vector<Tensor> values;
   for (const Variable& variable : state_->trace->variables) values.push_back(variable.value().dense());
   return compiler::compile_object(state_->trace->graph, values, state_->trace->results, options);

@@ -39,8 +39,9 @@ class Lowered {
 
   /// Compiles the function ahead of time: an object file with a C interface, and its header (docs/ahead-of-time.md).
   /// Weights are as they are now; variables that it assigns become state of the caller's, which begins with their
-  /// values. With options.embed_weights off, the weights go to a third file beside the object, .weights in place of .o.
-  /// Errors: those of compiler::compile_object, and of writing files; kFailedPrecondition where extents are symbols.
+  /// values. A symbol for the first extent of arguments, Spec{f32, {Dim("batch"), 784}}, makes an object that takes the
+  /// batch size with each call. With options.embed_weights off, the weights go to a third file beside the object,
+  /// .weights in place of .o. Errors: those of compiler::compile_object, and of writing files.
   void write_object(const std::string& object, const std::string& header,
                     const compiler::ObjectOptions& options = {}) const;
   /// The same in memory.

@@ -17,11 +17,30 @@ Vec<T> multiply_add(Vec<T> a, Vec<T> b, Vec<T> c) {
 template <class T>
 inline constexpr int kPanelVectors = kPanelBytes / kVectorBytes;
 
+/// Where a panel's a lies: runs of terms in which rows lie alike.
+template <class T>
+struct StridedRows {
+  const PanelArgs& p;
+  template <int kRows>
+  struct Run {
+    const T* rows[kRows];
+    int64_t step, terms;
+    const T& at(int row, int64_t term) const { return rows[row][term * step]; }
+  };
+  int64_t runs() const { return 1; }
+  template <int kRows>
+  Run<kRows> run(int64_t, int64_t row) const {
+    Run<kRows> run{{}, p.a_k, p.k};
+    for (int i = 0; i < kRows; ++i) run.rows[i] = static_cast<const T*>(p.a) + (row + i) * p.a_row;
+    return run;
+  }
+};
+
 /// kRows rows of the panel; the accumulators stay in registers.
-template <class T, int kRows>
-void panel_rows(const PanelArgs& p, int64_t row) {
+template <class T, int kRows, class A>
+void panel_rows(const PanelArgs& p, const A& a, int64_t row) {
   constexpr int kVectors = kPanelVectors<T>, kLanes = Vec<T>::kLanes;
-  const T *a = static_cast<const T*>(p.a) + row * p.a_row, *b = static_cast<const T*>(p.b);
+  const T* b = static_cast<const T*>(p.b);
   T* c = static_cast<T*>(p.c) + row * p.c_row;
   Vec<T> sum[kRows][kVectors];
 #pragma GCC unroll 16
@@ -36,18 +55,18 @@ void panel_rows(const PanelArgs& p, int64_t row) {
         sum[i][v] = left >= kLanes ? Vec<T>::load(from) : Vec<T>::load_partial(from, left, T(0));
     }
   }
-  const T* row_a[kRows];
+  for (int64_t r = 0; r < a.runs(); ++r) {
+    const auto run = a.template run<kRows>(r, row);
+    for (int64_t k = 0; k < run.terms; ++k, b += p.b_k) {
+      Vec<T> column[kVectors];
 #pragma GCC unroll 16
-  for (int i = 0; i < kRows; ++i) row_a[i] = a + i * p.a_row;
-  for (int64_t k = 0, at = 0; k < p.k; ++k, at += p.a_k, b += p.b_k) {
-    Vec<T> column[kVectors];
+      for (int v = 0; v < kVectors; ++v) column[v] = Vec<T>::load(b + v * kLanes);
 #pragma GCC unroll 16
-    for (int v = 0; v < kVectors; ++v) column[v] = Vec<T>::load(b + v * kLanes);
+      for (int i = 0; i < kRows; ++i) {
+        const Vec<T> x(run.at(i, k));
 #pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-      const Vec<T> x(row_a[i][at]);
-#pragma GCC unroll 16
-      for (int v = 0; v < kVectors; ++v) sum[i][v] = multiply_add(x, column[v], sum[i][v]);
+        for (int v = 0; v < kVectors; ++v) sum[i][v] = multiply_add(x, column[v], sum[i][v]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -89,9 +108,41 @@ void row_vectors(const PanelArgs& p, int64_t column) {
   }
 }
 
+/// kTerms rows of b added to the row of results, from its first column to its last.
+template <class T, int kTerms>
+void add_terms(const T* a, int64_t a_k, const T* b, int64_t b_k, T* c, int64_t columns, bool accumulate) {
+  constexpr int kLanes = Vec<T>::kLanes;
+  Vec<T> x[kTerms];
+#pragma GCC unroll 16
+  for (int k = 0; k < kTerms; ++k) x[k] = Vec<T>(a[k * a_k]);
+  for (int64_t j = 0; j < columns; j += kLanes) {
+    Vec<T> sum = accumulate ? Vec<T>::load(c + j) : Vec<T>(T(0));
+#pragma GCC unroll 16
+    for (int k = 0; k < kTerms; ++k) sum = multiply_add(x[k], Vec<T>::load(b + k * b_k + j), sum);
+    sum.store(c + j);
+  }
+}
+
+/// One row and whole panels of a matrix that lies beyond the first cache: it is read in the order of its memory, and
+/// results stay in the cache instead of registers.
+template <class T>
+void row_stream(const PanelArgs& p) {
+  constexpr int kTerms = 8;
+  const T *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b), *bias = static_cast<const T*>(p.bias);
+  T* c = static_cast<T*>(p.c);
+  int64_t k = 0;
+  for (; k + kTerms <= p.k; k += kTerms)
+    add_terms<T, kTerms>(a + k * p.a_k, p.a_k, b + k * p.b_k, p.b_k, c, p.columns, k > 0 || p.accumulate);
+  for (; k < p.k; ++k) add_terms<T, 1>(a + k * p.a_k, p.a_k, b + k * p.b_k, p.b_k, c, p.columns, k > 0 || p.accumulate);
+  for (int64_t j = 0; bias && j < p.columns; j += Vec<T>::kLanes)
+    (Vec<T>::load(c + j) + Vec<T>::load(bias + j)).store(c + j);
+}
+
 /// One row and whole panels.
 template <class T>
 void row_panels(const PanelArgs& p) {
+  constexpr int64_t kFirstCache = 32 << 10;
+  if (p.k > 0 && p.k * p.columns * static_cast<int64_t>(sizeof(T)) > kFirstCache) return row_stream<T>(p);
   int64_t column = 0;
   const auto run = [&]<int kVectors>() {
     if constexpr (kVectors >= kPanelVectors<T>) {
@@ -105,16 +156,35 @@ void row_panels(const PanelArgs& p) {
   run.template operator()<1>();
 }
 
+template <class T, class A>
+void panel_of(const PanelArgs& p, const A& a) {
+  constexpr int kRows = kVectorBytes == 16 ? 2 : kVectorBytes == 32 ? 6 : 12;  // what the registers hold
+  int64_t row = 0;
+  const auto some = [&]<int kSome>() {
+    panel_rows<T, kSome>(p, a, row);
+    row += kSome;
+  };
+  for (int64_t left = p.rows; left > 0; left = p.rows - row) {
+    if constexpr (kRows == 12) {  // 16 rows are 8 and 8: 4 would wait for each other
+      if (left >= 8 && (left < 12 || left == 16)) {
+        some.template operator()<8>();
+        continue;
+      }
+    }
+    if (left >= kRows) {
+      some.template operator()<kRows>();
+    } else if (kRows > 4 && left >= 4) {
+      some.template operator()<4>();
+    } else {
+      some.template operator()<1>();
+    }
+  }
+}
+
 template <class T>
 void panel(const PanelArgs& p) {
   if (p.rows == 1 && p.columns % (kPanelBytes / static_cast<int64_t>(sizeof(T))) == 0) return row_panels<T>(p);
-  constexpr int kRows = kVectorBytes == 16 ? 2 : kVectorBytes == 32 ? 6 : 12;  // what the registers hold
-  int64_t row = 0;
-  for (; row + kRows <= p.rows; row += kRows) panel_rows<T, kRows>(p, row);
-  if constexpr (kRows > 4) {
-    for (; row + 4 <= p.rows; row += 4) panel_rows<T, 4>(p, row);
-  }
-  for (; row < p.rows; ++row) panel_rows<T, 1>(p, row);
+  panel_of<T>(p, StridedRows<T>{p});
 }
 
 /// A result that does not depend on the level: as many lanes as the widest one, folded in halves.

@@ -55,6 +55,10 @@ struct ConditionalType<false, A, B> {
 template <class T>
 inline constexpr bool kIsHalfFloat = __is_same(T, Float16) || __is_same(T, BFloat16);
 
+/// The type in which an element is compared and combined.
+template <class T>
+using WorkingType = typename ConditionalType<kIsHalfFloat<T>, float, T>::Type;
+
 /// The f32 that rounds to the same 16-bit float as x.
 template <class From>
 float float_for_half(From x) {

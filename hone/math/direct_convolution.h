@@ -136,6 +136,29 @@ struct Windows {
     return ((p.n * axes[0].source + a) * axes[1].source + b) * axes[2].source * stride;
   }
 
+  /// Whether addresses serve: taps meet whole positions, and pointers are fewer than the floats they stand for.
+  bool addressable() const {
+    constexpr int64_t kFewest = 8;
+    return channels >= kFewest && axes[0].divide == 1 && axes[1].divide == 1 && axes[2].divide == 1;
+  }
+  /// Where a tap's elements lie for rows from `row` on, `zeros` for those in the padding.
+  void addresses(const float* x, int64_t row, int64_t rows, int64_t tap, const float* zeros, const float** to) const {
+    const int64_t tap2 = tap % axes[2].taps, tap1 = tap / axes[2].taps % axes[1].taps,
+                  tap0 = tap / axes[2].taps / axes[1].taps;
+    const PhaseAxis& across = axes[2];
+    for (Place p = place(row); rows > 0; next(p)) {
+      const int64_t left = across.positions - p.at[2], n = rows < left ? rows : left;
+      const int64_t from = line(p, tap0, tap1);
+      const int64_t first = source(2, p.at[2], tap2);
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = first + i * across.step;
+        to[i] = from >= 0 && inside(2, at) ? x + from + at * stride : zeros;
+      }
+      to += n, rows -= n;
+      p.at[2] += n - 1;
+    }
+  }
+
   /// Columns [begin, end) of the row of a place, as floats.
   template <class S>
   void copy_row(const S* x, const Place& p, int64_t begin, int64_t end, float* to) const {
@@ -180,6 +203,8 @@ struct Windows {
   }
 };
 
+alignas(64) inline constexpr float kZeroFloats[ProductBlocks::kTerms] = {};  // read for padding
+
 template <class S>
 void convolve_item(const ConvParams& p, const WorkArgs& args, int64_t index) {
   const int64_t across = p.blocks.column_blocks(p.columns), down = p.blocks.row_blocks(p.batch * p.most_places());
@@ -208,6 +233,18 @@ void convolve_item(const ConvParams& p, const WorkArgs& args, int64_t index) {
     windows.copy(x, row, rows, k, terms, scratch.a, kStep);
     return {scratch.a, kStep, 1};
   };
+  int64_t run_terms[ProductBlocks::kTerms];
+  const auto address_a = [&](int64_t k, int64_t terms) -> FloatRows {
+    const float** const pointers = static_cast<const float**>(static_cast<void*>(scratch.a));
+    int64_t runs = 0;
+    for (const int64_t end = k + terms; k < end; k += run_terms[runs++]) {
+      const int64_t tap = k / p.channels, channel = k % p.channels, left = p.channels - channel;
+      run_terms[runs] = left < end - k ? left : end - k;
+      windows.addresses(reinterpret_cast<const float*>(x) + channel, row, rows, tap, kZeroFloats,
+                        pointers + runs * ProductBlocks::kMaxRows);
+    }
+    return {pointers, ProductBlocks::kMaxRows, run_terms, runs};
+  };
   const auto tap_of = [&](int64_t k) {
     const int64_t t = k / p.channels, t2 = t % windows.axes[2].taps,
                   t1 = t / windows.axes[2].taps % windows.axes[1].taps,
@@ -228,7 +265,10 @@ void convolve_item(const ConvParams& p, const WorkArgs& args, int64_t index) {
     }
     return {scratch.b, 16, 1};
   };
-  product_block(result, pack_a, pack_b);
+  if (sizeof(S) == 4 && windows.addressable())
+    product_block(result, address_a, pack_b);
+  else
+    product_block(result, pack_a, pack_b);
   if (direct) return;
   Windows::Place place = windows.place(row);
   for (int64_t i = 0; i < rows; ++i, windows.next(place)) {
@@ -276,7 +316,21 @@ void kernel_gradient_item(const ConvParams& p, const WorkArgs& args, int64_t ind
   const auto pack_b = [&](int64_t k, int64_t n, int64_t j, int64_t width) {
     return pack_panel(scratch.b, ct + (first + k) * ct_row + j, ct_row, 1, n, width);
   };
-  product_block({c, ct_row, rows, columns, terms, nullptr}, pack_a, pack_b);
+  if (sizeof(S) != 4 || !windows.addressable()) {
+    product_block({c, ct_row, rows, columns, terms, nullptr}, pack_a, pack_b);
+    return;
+  }
+  const float** const pointers = static_cast<const float**>(static_cast<void*>(scratch.a));
+  for (int64_t done = 0; done < rows;) {  // tap by tap
+    const int64_t tap = (row + done) / p.channels, channel = (row + done) % p.channels;
+    const int64_t left = p.channels - channel, some = left < rows - done ? left : rows - done;
+    const auto address_a = [&](int64_t k, int64_t n) -> FloatTerms {
+      windows.addresses(reinterpret_cast<const float*>(x) + channel, first + k, n, tap, kZeroFloats, pointers);
+      return {pointers, n};
+    };
+    product_block({c + done * ct_row, ct_row, some, columns, terms, nullptr}, address_a, pack_b);
+    done += some;
+  }
 }
 
 /// Work: memory is the source, the result's cotangent and floats [piece, taps, channels, groups * columns]; items are

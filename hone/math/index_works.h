@@ -1,6 +1,8 @@
 // Movement by indices that are read when it runs, and what counts places, as works.
 #pragma once
 #include "hone/math/box_copy.h"
+#include "hone/math/convert.h"
+#include "hone/math/reduce.h"
 #include "hone/math/work.h"
 
 namespace hone::math {
@@ -23,6 +25,23 @@ struct GatherParams {
   int64_t vectors = 1, inner = 1;  ///< components that lie together in the indices
   int64_t limit[kIndexRank] = {}, step[kIndexRank] = {};
   int64_t grid[kIndexRank] = {}, grid_step[kIndexRank] = {};
+};
+/// Windows of updates go to where index vectors (as GatherParams has them) say. Steps in elements. Axes of a vector lie
+/// in the window (window_axis; what lies beyond the target is left out) or are a place of their own (-1).
+struct ScatterParams {
+  IntKind kind = {};
+  int32_t components = 0, grid_rank = 0, window_rank = 0;
+  int32_t blocks = 0;  ///< some axis lies in the window: windows may overlap in part
+  int64_t count = 0, vectors = 1, inner = 1;
+  int64_t grid[kIndexRank] = {}, grid_from[kIndexRank] = {};
+  int64_t size[kIndexRank] = {}, to[kIndexRank] = {}, from[kIndexRank] = {};
+  int64_t extent[kIndexRank] = {}, step[kIndexRank] = {}, row_step[kIndexRank] = {};
+  int32_t window_axis[kIndexRank] = {};
+};
+/// An element, which fills the result: its bytes and its bits.
+struct FillParams {
+  int64_t item;
+  uint64_t bits;
 };
 /// [outer, extent, inner].
 struct AxisParams {
@@ -84,12 +103,85 @@ inline void gather_work(const WorkArgs& args, int64_t begin, int64_t end) {
       from += clamp_index(read_int(args.memory[1], at, p.kind), p.limit[k]) * p.step[k];
     }
     for (int axis = p.grid_rank; axis-- > 0; rest /= p.grid[axis]) to += rest % p.grid[axis] * p.grid_step[axis];
-    copy_box(p.box, args.memory[2] + to, args.memory[0] + from, {0, p.box.outer * p.box.rows, 0, p.box.columns});
+    if (p.box.inner == BoxLoops::Run && p.box.outer * p.box.rows == 1)
+      box_detail::copy_run(args.memory[2] + to, args.memory[0] + from, p.box.columns * p.box.item);
+    else
+      copy_box(p.box, args.memory[2] + to, args.memory[0] + from, {0, p.box.outer * p.box.rows, 0, p.box.columns});
+  }
+}
+
+struct SetOf {
+  template <class V>
+  static V apply(V, V b) {
+    return b;
+  }
+};
+
+namespace scatter_detail {
+
+template <class Op, class T>
+T combined(T old, T update) {
+  using C = WorkingType<T>;
+  return convert_lane<T>(Op::apply(Scalar<C>(convert_lane<C>(old)), Scalar<C>(convert_lane<C>(update))).value);
+}
+/// to[...] = combined(to[...], from[...]) over `size`, whose rank is p's.
+template <class Op, class T>
+void combine_window(const ScatterParams& p, const int64_t* size, T* to, const T* from) {
+  const int last = p.window_rank - 1;
+  const int64_t n = last < 0 ? 1 : size[last], to_step = last < 0 ? 1 : p.to[last],
+                from_step = last < 0 ? 1 : p.from[last];
+  int64_t at[kIndexRank] = {};
+  for (int axis = 0; axis >= 0;) {
+    if (to_step == 1 && from_step == 1) {
+      for (int64_t i = 0; i < n; ++i) to[i] = combined<Op>(to[i], from[i]);
+    } else {
+      for (int64_t i = 0; i < n; ++i) to[i * to_step] = combined<Op>(to[i * to_step], from[i * from_step]);
+    }
+    for (axis = last - 1; axis >= 0; --axis) {
+      to += p.to[axis], from += p.from[axis];
+      if (++at[axis] < size[axis]) break;
+      to -= size[axis] * p.to[axis], from -= size[axis] * p.from[axis];
+      at[axis] = 0;
+    }
+  }
+}
+
+}  // namespace scatter_detail
+
+/// Items are rows of the target (places of vectors), so that each element is updated in the order of the vectors; with
+/// `blocks` there is one item. Memory: target, indices, updates.
+template <class Op, class T>
+void scatter_work(const WorkArgs& args, int64_t begin, int64_t end) {
+  const auto& p = *static_cast<const ScatterParams*>(args.params);
+  for (int64_t j = 0; j < p.count; ++j) {
+    int64_t size[kIndexRank], to = 0, from = 0, row = 0;
+    for (int i = 0; i < p.window_rank; ++i) size[i] = p.size[i];
+    bool inside = true;
+    for (int64_t k = 0; k < p.components && inside; ++k) {
+      const int64_t start = read_int(args.memory[1], (j / p.inner * p.vectors + k) * p.inner + j % p.inner, p.kind);
+      const int32_t axis = p.window_axis[k];
+      if (axis < 0) {
+        inside = start >= 0 && start < p.extent[k];
+        to += inside ? start * p.step[k] : 0;
+        row += inside ? start * p.row_step[k] : 0;
+        continue;
+      }
+      inside = start < p.extent[k] && start > -size[axis];
+      if (!inside) break;
+      const int64_t first = start < 0 ? -start : 0, room = p.extent[k] - start;
+      from += first * p.from[axis];
+      to += (start + first) * p.step[k];
+      size[axis] = (size[axis] < room ? size[axis] : room) - first;
+    }
+    if (!inside || (!p.blocks && (row < begin || row >= end))) continue;
+    int64_t rest = j;
+    for (int axis = p.grid_rank; axis-- > 0; rest /= p.grid[axis]) from += rest % p.grid[axis] * p.grid_from[axis];
+    scatter_detail::combine_window<Op>(p, size, work_out<T>(args, 0) + to, work_in<T>(args, 2) + from);
   }
 }
 
 /// Items are results: the place of the first NaN, else of the first largest (or smallest).
-template <class T, bool kLargest>
+template <bool kLargest, class T>
 void arg_work(const WorkArgs& args, int64_t begin, int64_t end) {
   const auto& p = *static_cast<const AxisParams*>(args.params);
   for (int64_t i = begin; i < end; ++i) {
@@ -102,6 +194,14 @@ void arg_work(const WorkArgs& args, int64_t begin, int64_t end) {
     }
     work_out<int64_t>(args, 1)[i] = best;
   }
+}
+
+/// Items are elements.
+inline void fill_work(const WorkArgs& args, int64_t begin, int64_t end) {
+  const auto& p = *static_cast<const FillParams*>(args.params);
+  box_detail::with_item(p.item, [&]<class T>(T) {
+    for (int64_t i = begin; i < end; ++i) work_out<T>(args, 0)[i] = static_cast<T>(p.bits);
+  });
 }
 
 /// Items are runs of `inner` equal elements.

@@ -39,8 +39,8 @@ using ElementTypeList = TypeListOf<ElementTypes>::Type;
 /// from c if `accumulate`), by fma for floats, wrapping for integers; then + bias[j] if there is one. The same bits at
 /// any level.
 struct PanelArgs {
-  const void* a;
-  int64_t a_row, a_k;  ///< strides in elements
+  const void* a = nullptr;
+  int64_t a_row = 0, a_k = 0;  ///< strides in elements
   const void* b;  ///< rows of one full panel (what lies beyond `columns` is read, not used), or of several if rows = 1
   int64_t b_k;
   void* c;

@@ -21,12 +21,13 @@ struct ProductBlocks {
 
   /// Smaller ones where a product is large enough for several threads.
   static constexpr ProductBlocks of(int64_t products, int64_t m, int64_t n, int64_t k) {
-    constexpr int64_t kItems = 16, kWorth = 1 << 18, kFewestRows = 24, kFewestColumns = 128;
+    constexpr int64_t kItems = 16, kFewestRows = 24, kFewestColumns = 128;
+    const int64_t worth = m == 1 ? 1 << 16 : 1 << 18;  // one row is bound by reading
     ProductBlocks b;
     const auto up = [](int64_t x, int64_t step) { return (x + step - 1) / step * step; };
     if (m < b.rows) b.rows = up(m > 0 ? m : 1, 1);
     if (n < b.columns) b.columns = up(n > 0 ? n : 1, 16);
-    while (products * b.row_blocks(m) * b.column_blocks(n) < kItems && b.rows * b.columns * k >= 2 * kWorth) {
+    while (products * b.row_blocks(m) * b.column_blocks(n) < kItems && b.rows * b.columns * k >= 2 * worth) {
       if (b.columns >= 2 * kFewestColumns)
         b.columns = up(b.columns / 2, 16);
       else if (b.rows >= 2 * kFewestRows)
@@ -112,31 +113,78 @@ struct ProductResult {
   const float* bias;
 };
 
+inline constexpr int64_t kPanelFloats = kPanelBytes / 4;
+
+/// A panel's rows of a that lie anywhere: pointers of each run of terms, rows side by side.
+struct FloatRows {
+  const float* const* rows;  ///< [run][step]
+  int64_t step;
+  const int64_t* terms;  ///< [run]
+  int64_t count;
+
+  template <int kRows>
+  struct Run {
+    const float* rows[kRows];
+    int64_t terms;
+    const float& at(int row, int64_t term) const { return rows[row][term]; }
+  };
+  int64_t runs() const { return count; }
+  template <int kRows>
+  Run<kRows> run(int64_t r, int64_t row) const {
+    Run<kRows> run{{}, terms[r]};
+    for (int i = 0; i < kRows; ++i) run.rows[i] = rows[r * step + row + i];
+    return run;
+  }
+};
+/// One whose terms lie anywhere, rows side by side.
+struct FloatTerms {
+  const float* const* terms;
+  int64_t count;
+
+  template <int kRows>
+  struct Run {
+    const float* const* first;
+    int64_t row, terms;
+    const float& at(int i, int64_t term) const { return first[term][row + i]; }
+  };
+  int64_t runs() const { return 1; }
+  template <int kRows>
+  Run<kRows> run(int64_t, int64_t row) const {
+    return {terms, row, count};
+  }
+};
+
+inline void run_panel(const PanelArgs& p, const StridedFloats& a) {
+  PanelArgs args = p;
+  args.a = a.data, args.a_row = a.row, args.a_k = a.column;
+  panel<float>(args);
+}
+inline void run_panel(const PanelArgs& p, const FloatRows& a) { panel_of<float>(p, a); }
+inline void run_panel(const PanelArgs& p, const FloatTerms& a) { panel_of<float>(p, a); }
+
 /// pack_a(first term, terms) gives rows x terms of a; pack_b(first term, terms, first column, columns) a panel of b
-/// whose rows hold 16 readable floats.
+/// whose rows hold 16 readable floats. `width`: columns of a visit, more than a panel's only for one row: it has no
+/// other chains of sums to hide latency with.
 template <class PackA, class PackB>
-void product_block(const ProductResult& c, PackA&& pack_a, PackB&& pack_b) {
-  constexpr int64_t kWidth = kPanelBytes / 4;
+void product_block(const ProductResult& c, PackA&& pack_a, PackB&& pack_b, int64_t width = kPanelFloats) {
   int64_t k0 = 0;
   do {
     const int64_t terms = c.terms - k0 < ProductBlocks::kTerms ? c.terms - k0 : ProductBlocks::kTerms;
     const bool last = k0 + terms == c.terms;
-    const StridedFloats a = pack_a(k0, terms);
-    for (int64_t j = 0; j < c.columns; j += kWidth) {
-      const int64_t columns = c.columns - j < kWidth ? c.columns - j : kWidth;
+    const auto a = pack_a(k0, terms);
+    for (int64_t j = 0; j < c.columns; j += width) {
+      const int64_t columns = c.columns - j < width ? c.columns - j : width;
       const StridedFloats b = pack_b(k0, terms, j, columns);
-      panel<float>({.a = a.data,
-                    .a_row = a.row,
-                    .a_k = a.column,
-                    .b = b.data,
-                    .b_k = b.row,
-                    .c = c.data + j,
-                    .c_row = c.row,
-                    .rows = c.rows,
-                    .columns = columns,
-                    .k = terms,
-                    .bias = last && c.bias ? c.bias + j : nullptr,
-                    .accumulate = k0 > 0});
+      run_panel({.b = b.data,
+                 .b_k = b.row,
+                 .c = c.data + j,
+                 .c_row = c.row,
+                 .rows = c.rows,
+                 .columns = columns,
+                 .k = terms,
+                 .bias = last && c.bias ? c.bias + j : nullptr,
+                 .accumulate = k0 > 0},
+                a);
     }
     k0 += terms;
   } while (k0 < c.terms);
@@ -145,25 +193,29 @@ void product_block(const ProductResult& c, PackA&& pack_a, PackB&& pack_b) {
 /// terms x columns of b (strides in elements) as a panel: side by side, zeros beyond the last column.
 template <class S>
 StridedFloats pack_panel(float* to, const S* b, int64_t b_k, int64_t b_column, int64_t terms, int64_t columns) {
-  constexpr int64_t kWidth = kPanelBytes / 4;
   if (b_column == 1) {
     for (int64_t k = 0; k < terms; ++k) {
-      float* row = to + k * kWidth;
+      float* row = to + k * kPanelFloats;
+      if (sizeof(S) == 4 && columns == kPanelFloats) {
+        __builtin_memcpy(row, b + k * b_k, kPanelBytes);
+        continue;
+      }
       to_floats(b + k * b_k, row, columns);
-      if (columns < kWidth) zero_floats(row + columns, kWidth - columns);
+      if (columns < kPanelFloats) zero_floats(row + columns, kPanelFloats - columns);
     }
-    return {to, kWidth, 1};
+    return {to, kPanelFloats, 1};
   }
   if (sizeof(S) == 4 && b_k == 1) {
     transpose_tiles<float>(static_cast<std::byte*>(static_cast<void*>(to)), kPanelBytes,
                            static_cast<const std::byte*>(static_cast<const void*>(b)), b_column * 4, terms, columns);
   } else {
     for (int64_t k = 0; k < terms; ++k) {
-      for (int64_t j = 0; j < columns; ++j) to[k * kWidth + j] = load_float(b[k * b_k + j * b_column]);
+      for (int64_t j = 0; j < columns; ++j) to[k * kPanelFloats + j] = load_float(b[k * b_k + j * b_column]);
     }
   }
-  for (int64_t k = 0; k < terms && columns < kWidth; ++k) zero_floats(to + k * kWidth + columns, kWidth - columns);
-  return {to, kWidth, 1};
+  for (int64_t k = 0; k < terms && columns < kPanelFloats; ++k)
+    zero_floats(to + k * kPanelFloats + columns, kPanelFloats - columns);
+  return {to, kPanelFloats, 1};
 }
 
 /// rows x terms of a, with whichever runs on innermost.
@@ -234,11 +286,12 @@ void product_item(const ProductParams& p, const WorkArgs& args, int64_t index) {
   const auto pack_b = [&](int64_t k, int64_t terms, int64_t j, int64_t width) -> StridedFloats {
     const S* from = b + k * p.b_k + j * p.b_column;
     if constexpr (sizeof(S) == 4) {
-      if (rows <= kFew && p.b_column == 1 && width == kPanelBytes / 4) return {from, p.b_k, 1};
+      if (rows <= kFew && p.b_column == 1 && width % kPanelFloats == 0) return {from, p.b_k, 1};
     }
     return pack_panel(scratch.b, from, p.b_k, p.b_column, terms, width);
   };
-  product_block(result, pack_a, pack_b);
+  const bool one = sizeof(S) == 4 && rows == 1 && p.b_column == 1 && columns > kPanelFloats;
+  product_block(result, pack_a, pack_b, one ? columns / kPanelFloats * kPanelFloats : kPanelFloats);
   if constexpr (sizeof(S) != 4) {
     for (int64_t i = 0; i < rows; ++i) from_floats(result.data + i * result.row, c + i * p.c_row, columns);
   }

@@ -189,10 +189,7 @@ void reduce_columns(const void* x, int64_t rows, int64_t stride, int64_t columns
   const S* from = static_cast<const S*>(x);
   int depth = 0;
   int64_t blocks = 0;
-  const auto fold = [&] {
-    --depth;
-    combine_arrays<A, Op>(stack[depth - 1], stack[depth], columns);
-  };
+  const auto fold = [&](int top) { combine_arrays<A, Op>(stack[top - 1], stack[top], columns); };
   for (int64_t r = 0; r < rows;) {
     A* acc = stack[depth++];
     for (int64_t j = 0; j < columns; ++j) acc[j] = Op::template kIdentity<A>;
@@ -209,9 +206,9 @@ void reduce_columns(const void* x, int64_t rows, int64_t stride, int64_t columns
       for (; r + 4 <= end; r += 4) add_rows<A, Op, 4>(at + r * stride, stride, columns, readable(), acc);
       for (; r < end; ++r) add_rows<A, Op, 1>(at + r * stride, stride, columns, readable(), acc);
     }
-    for (int64_t n = ++blocks; n % 2 == 0; n /= 2) fold();
+    for (int64_t n = ++blocks; n % 2 == 0; n /= 2) fold(--depth);
   }
-  while (depth > 1) fold();
+  while (depth > 1) fold(--depth);
   __builtin_memcpy(result, stack[0], static_cast<unsigned long>(columns) * sizeof(A));
 }
 

@@ -176,6 +176,17 @@ void Layer::set_trainable(bool trainable) const {
   for (const auto& [name, child] : impl_->children_) child.set_trainable(trainable);
 }
 
+void Layer::reset_states() const {
+  impl_->reset_states();
+  for (const auto& [name, child] : impl_->children_) child.reset_states();
+}
+
+int64_t Layer::batch_size() const {
+  int64_t size = impl_->batch_size();
+  for (const auto& [name, child] : impl_->children_) size = std::max(size, child.batch_size());
+  return size;
+}
+
 void register_layer(std::string type, std::function<Layer(const Config&)> from_config) {
   custom_types()[std::move(type)] = std::move(from_config);
 }

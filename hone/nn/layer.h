@@ -43,6 +43,10 @@ class Module {
   virtual Tensor call(const Tensor& x, const CallOptions& options);
   /// Several inputs; the default passes the only one to call(x). Error kInvalidArgument for more.
   virtual Tensor call(std::span<const Tensor> inputs, const CallOptions& options);
+  /// Puts state that calls keep for the next one back to what it was at first.
+  virtual void reset_states() {}
+  /// The one batch size that call takes, because it keeps state of each example; 0: any.
+  virtual int64_t batch_size() const { return 0; }
   /// What from_config() needs to make the layer again: {"type": ..., options...}. Modules of one's own give only their
   /// type and name.
   virtual Config config() const;
@@ -102,6 +106,10 @@ class Layer {
   /// Freezes or releases the layer and all its children. A frozen batch norm runs in inference mode.
   void set_trainable(bool trainable) const;
   bool built() const { return impl_->built_; }
+  /// Module::reset_states of the layer and all its children.
+  void reset_states() const;
+  /// The one batch size that the layer and all its children take; 0: any.
+  int64_t batch_size() const;
   void build(std::initializer_list<TensorType> inputs) const { build(std::span(inputs.begin(), inputs.size())); }
   void build(std::span<const TensorType> inputs) const;
   Config config() const { return impl_->config(); }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hone/base/error.h"
+#include "hone/function/function.h"
 #include "hone/function/tape.h"
 #include "hone/nn/attention.h"
 #include "hone/nn/convolution.h"
@@ -137,6 +138,31 @@ TEST(LayerConfig, KeepsInitialisers) {
     EXPECT_EQ(weights[0], weights[1]) << to_json(config);
   }
   for (const char* type : kInitialised) EXPECT_TRUE(types.contains(type)) << type;
+}
+
+TEST(Layer, AStatefulLstmGoesOnWhereTheLastCallEnded) {
+  const LSTM whole(3, {.return_sequences = true}), parts(3, {.return_sequences = true, .stateful = true});
+  const Tensor x = random::normal(random::state(5), {2, 6, 4}).second;
+  const Tensor expected = whole(x);
+  parts.build({TensorType{f32, {2, 3, 4}}});
+  for (size_t i = 0; i < whole.variables().size(); ++i) parts.variables()[i].assign(whole.variables()[i].value());
+  EXPECT_EQ(parts.batch_size(), 2);
+  EXPECT_EQ(whole.batch_size(), 0);
+  EXPECT_EQ(parts.trainable_variables().size(), whole.trainable_variables().size());
+  const Tensor first = x[{slice(), slice(0, 3)}], second = x[{slice(), slice(3, 6)}];
+  for (int round = 0; round < 2; ++round) {
+    const Tensor a = parts(first), b = parts(second);
+    EXPECT_TRUE(all(concatenate({a, b}, 1) == expected).item<bool>());
+    parts.reset_states();
+  }
+}
+
+TEST(Layer, AStatefulLstmTakesOneBatchSize) {
+  const LSTM lstm(3, {.stateful = true, .batch_size = 2});
+  EXPECT_NE(message_of([&] { lstm(zeros({4, 5, 1})); }).find("expected: 2 examples"), std::string::npos);
+  const auto any = function([](Tensor x) { return LSTM(3, {.stateful = true})(x); });
+  EXPECT_NE(message_of([&] { any.lower(Spec{f32, {Dim("n"), 5, 1}}); }).find("needs to know its batch size"),
+            std::string::npos);
 }
 
 TEST(LayerConfig, DefaultsAreKeras) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hone/base/error.h"
+#include "hone/function/tape.h"
 #include "hone/nn/registry.h"
 #include "hone/ops/contraction.h"
 #include "hone/ops/creation.h"
@@ -30,7 +31,15 @@ class LstmModule final : public Module {
     kernel_ = variable("kernel", {{inputs[0].shape[2], 4 * units_}, options_.kernel_initializer});
     recurrent_ = variable("recurrent_kernel", {{units_, 4 * units_}, options_.recurrent_initializer});
     if (options_.use_bias) bias_ = variable("bias", {{4 * units_}, forget_bias()});
+    if (options_.stateful) build_state(inputs[0]);
   }
+
+  void reset_states() override {
+    for (const Variable* each : {&h_, &c_}) {
+      if (options_.stateful && built()) each->assign(zeros(each->shape(), each->dtype()));
+    }
+  }
+  int64_t batch_size() const override { return options_.stateful ? options_.batch_size : 0; }
 
   Tensor call(const Tensor& x, const CallOptions& options) override {
     const Tensor projected =
@@ -43,13 +52,20 @@ class LstmModule final : public Module {
       std::ranges::reverse(masks);
     }
     const Tensor recurrent = recurrent_.value();
-    Tensor h = zeros({x.shape()[0], units_}, x.dtype()), c = h;
+    if (options_.stateful) check_batch(x.type());
+    Tensor h = options_.stateful ? cast(h_.value(), x.dtype()) : zeros({x.shape()[0], units_}, x.dtype());
+    Tensor c = options_.stateful ? cast(c_.value(), x.dtype()) : h;
     std::vector<Tensor> outputs;
     for (size_t t = 0; t < steps.size(); ++t) {
       auto [next_h, next_c] = lstm_cell(steps[t] + matmul(h, recurrent), c);
       h = masks.empty() ? next_h : where(masks[t], next_h, h);
       c = masks.empty() ? next_c : where(masks[t], next_c, c);
       if (options_.return_sequences) outputs.push_back(h);
+    }
+    if (options_.stateful) {
+      const NoGradScope quiet;
+      h_.assign(cast(h, f32));
+      c_.assign(cast(c, f32));
     }
     return options_.return_sequences ? swap_axes(stack(outputs, 0), 0, 1) : h;
   }
@@ -61,6 +77,7 @@ class LstmModule final : public Module {
                                 {"unit_forget_bias", options_.unit_forget_bias},
                                 {"return_sequences", options_.return_sequences},
                                 {"go_backwards", options_.go_backwards}});
+    if (options_.stateful) config.set("stateful", true), config.set("batch_size", options_.batch_size);
     set_initializer(config, "kernel_initializer", options_.kernel_initializer);
     set_initializer(config, "recurrent_initializer", options_.recurrent_initializer);
     set_initializer(config, "bias_initializer", options_.bias_initializer);
@@ -68,6 +85,30 @@ class LstmModule final : public Module {
   }
 
  private:
+  void build_state(const TensorType& input) {
+    if (options_.batch_size == 0) {
+      if (!input.shape[0].is_number()) {
+        throw Error(Code::kInvalidArgument,
+                    {.what = "a stateful LSTM needs to know its batch size",
+                     .details = {"got: " + to_string(input)},
+                     .fix = fmt::format("LSTM({}, {{.stateful = true, .batch_size = 32}})", units_)});
+      }
+      options_.batch_size = input.shape[0].number();
+    }
+    const Shape shape{options_.batch_size, units_};
+    h_ = variable("h", {shape, Zeros(), f32, false});
+    c_ = variable("c", {shape, Zeros(), f32, false});
+  }
+
+  void check_batch(const TensorType& input) const {
+    if (input.shape[0] == Dim(options_.batch_size)) return;
+    throw Error(
+        Code::kInvalidArgument,
+        {.what = "a stateful LSTM takes batches of one size: it keeps state for each example",
+         .details = {fmt::format("expected: {} examples", options_.batch_size), "got: " + to_string(input)},
+         .fix = "give batches of that size (drop the last one that is smaller), or make the layer for another"});
+  }
+
   Initializer forget_bias() const {
     if (!options_.unit_forget_bias) return options_.bias_initializer;
     return Initializer(
@@ -78,7 +119,7 @@ class LstmModule final : public Module {
 
   int64_t units_;
   LSTMOptions options_;
-  Variable kernel_, recurrent_, bias_;
+  Variable kernel_, recurrent_, bias_, h_, c_;
 };
 
 }  // namespace

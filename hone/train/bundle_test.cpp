@@ -1,5 +1,6 @@
 // Bundles: what is saved comes back, and what cannot come back is refused.
 #include "hone/train/bundle_test.h"
+#include "hone/train/freeze.h"
 
 #include <map>
 
@@ -104,6 +105,23 @@ TEST_F(Bundle, EveryLayerRoundTrips) {
       EXPECT_TRUE(formats::same(loaded(x, {.training = true}), model(x, {.training = true}))) << type.name;
     }
   }
+}
+
+TEST_F(Bundle, AStatefulModelGoesOnWhereItWasSaved) {
+  Sequential model{LSTM(3, {.stateful = true}), Dense(2)};
+  model.set_input_type({f32, {4, 5, 2}});
+  const Tensor x = ramp({4, 5, 2});
+  model(x);
+  model.save(path("m.hone"));
+  Model loaded = Model::load(path("m.hone"));
+  EXPECT_EQ(loaded.input_type(), (TensorType{f32, {4, 5, 2}}));
+  EXPECT_TRUE(same_weights(loaded, model));
+  EXPECT_FALSE(model.summary().empty());
+  EXPECT_TRUE(formats::same(loaded(x), model(x))) << "a summary changes no state";
+  EXPECT_THROW(freeze(model), Error);
+  loaded.reset_states();
+  model.reset_states();
+  EXPECT_TRUE(formats::same(loaded.predict(x), model(x)));
 }
 
 TEST_F(Bundle, KeepsInputPreprocessingAndClassNames) {

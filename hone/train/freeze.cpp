@@ -196,6 +196,14 @@ FrozenModel freeze(const Layer& model, const FreezeOptions& options, Location lo
     any.shape[0] = kRows;
     sample = default_sample(any);
   }
+  for (const ir::Input& each : trace->graph.inputs()) {
+    if (each.kind == ir::InputKind::Variable && each.new_value != ir::kNone) {
+      throw Error(Code::kUnsupported, {.what = "the model keeps state between calls, which a frozen model has not",
+                                       .location = location,
+                                       .fix = "call the model itself; for devices: function(model).lower(...).bind or "
+                                              "write_object, or hone compile"});
+    }
+  }
   std::vector<Tensor> values;
   for (const Variable& variable : trace->variables) values.push_back(variable.value());
   compiler::FreezeReport report;
@@ -244,6 +252,13 @@ std::string FrozenModel::report() const {
 }
 
 Lowered FrozenModel::lower(const TensorType& input) const {
+  if (!input.shape.is_static() && input == state_->input) {
+    auto trace = std::make_shared<Trace>(Trace{state_->graph});
+    trace->results = trace->graph.outputs().size();
+    auto any = std::make_shared<Lowered::State>();
+    any->trace = std::move(trace);
+    return Lowered(any);
+  }
   const std::shared_ptr<const State::Plan> ready = state_->plan(input);
   auto lowered = std::make_shared<Lowered::State>();
   lowered->trace = ready->trace;

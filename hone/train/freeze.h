@@ -49,7 +49,7 @@ class FrozenModel {
   const FreezeSummary& summary() const;
   /// A few lines for people.
   std::string report() const;
-  /// What runs for a batch of this type.
+  /// What runs for a batch of this type; for input_type() itself, what all of them have in common.
   Lowered lower(const TensorType& input) const;
 
  private:
@@ -59,7 +59,8 @@ class FrozenModel {
 };
 
 /// Freezes what the model does with training = false. Error kNumerical where an output on the sample differs by more
-/// than the tolerance or is NaN; kFailedPrecondition for a model whose input is not known.
+/// than the tolerance or is NaN; kFailedPrecondition for a model whose input is not known; kUnsupported for one that
+/// keeps state.
 FrozenModel freeze(const Layer& model, const FreezeOptions& options = {}, Location location = Location::current());
 FrozenModel freeze(const Model& model, FreezeOptions options = {}, Location location = Location::current());
 

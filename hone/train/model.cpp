@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "hone/base/error.h"
 #include "hone/function/tape.h"
 #include "hone/ops/creation.h"
@@ -45,6 +47,23 @@ std::string shape_of(const TensorType& type) {
   return text + ")";
 }
 
+// Puts back what calls change for as long as it lives.
+class StateKept {
+ public:
+  explicit StateKept(const Layer& layer) : variables_(layer.non_trainable_variables()) {
+    for (const Variable& each : variables_) values_.push_back(each.value());
+  }
+  ~StateKept() {
+    for (size_t i = 0; i < variables_.size(); ++i) variables_[i].assign(values_[i]);
+  }
+  StateKept(const StateKept&) = delete;
+  StateKept& operator=(const StateKept&) = delete;
+
+ private:
+  std::vector<Variable> variables_;
+  std::vector<Tensor> values_;
+};
+
 }  // namespace
 
 double multiply_adds(const Layer& layer, const Tensor& x) {
@@ -71,7 +90,12 @@ void Model::compile(CompileOptions options) {
 const optim::Optimizer& Model::optimizer() const { return state_->compile.optimizer; }
 const Loss& Model::loss() const { return state_->compile.loss; }
 bool Model::compiled() const { return state_->compiled; }
-const TensorType& Model::input_type() const { return state_->input_type; }
+const TensorType& Model::input_type() const {
+  Shape& shape = state_->input_type.shape;
+  const int64_t batch = batch_size();  // known once it is built
+  if (batch > 0 && shape.rank() > 0 && shape[0] != Dim(batch)) shape[0] = batch;
+  return state_->input_type;
+}
 void Model::set_input_type(const TensorType& type) {
   state_->input_type = type;
   if (type.shape.rank() > 0) state_->input_type.shape[0] = 1;
@@ -89,6 +113,8 @@ std::string Model::summary() const {
   struct Row {
     std::string layer, output, parameters, multiply_adds;
   };
+  std::optional<StateKept> kept;
+  if (batch_size() > 0) kept.emplace(*this);
   std::vector<Row> rows{{"layer", "output", "parameters", "multiply-adds"}};
   const NoGradScope quiet;
   Tensor x = zeros(input_type().shape, input_type().dtype);
@@ -96,6 +122,7 @@ std::string Model::summary() const {
   const auto add = [&](const Layer& layer, const Tensor& input) {
     CostCounter counter;
     const Tensor output = layer(input);
+    counter.total /= static_cast<double>(x.dim(0));
     total += counter.total;
     rows.push_back({fmt::format("{} ({})", layer.name(), layer.module().type()), shape_of(output.type()),
                     with_separators(layer.parameters()), with_separators(static_cast<int64_t>(counter.total))});

@@ -96,7 +96,8 @@ class Model : public Layer {
   const optim::Optimizer& optimizer() const;
   /// Undefined before compile.
   const Loss& loss() const;
-  /// Type of one input batch with the batch extent 1; set by fit, by build, or by loading. Rank 0 before.
+  /// Type of one input batch with the batch extent 1, or Layer::batch_size of a stateful model; set by fit, by build,
+  /// or by loading. Rank 0 before.
   const TensorType& input_type() const;
   void set_input_type(const TensorType& type);
   const Preprocessing& preprocessing() const;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "hone/base/error.h"
 #include "hone/base/hash.h"
 #include "hone/base/philox.h"
 #include "hone/tensor/half.h"
@@ -109,6 +110,21 @@ std::vector<TensorType> inferred(const Case& c, std::span<const TensorType> inpu
   InferContext context(c.op, c.sample.attrs, pointers, outputs, Location::current());
   c.op.infer(context);
   return outputs;
+}
+
+std::vector<TensorType> retyped(const Case& c, DType dtype) {
+  std::vector<TensorType> types = c.sample.inputs, alone = types;
+  const DType first = types[0].dtype;
+  for (TensorType& type : types) {
+    if (is_floating(first) ? is_floating(type.dtype) : type.dtype == first) type.dtype = dtype;
+  }
+  alone[0].dtype = dtype;
+  try {
+    inferred(c, types);
+    return types;
+  } catch (const Error&) {
+    return alone;
+  }
 }
 
 std::vector<TensorType> types_of(std::span<const Tensor> tensors) {

@@ -44,6 +44,9 @@ Tensor noise(const Shape& shape, uint64_t key);
 std::vector<Tensor> run(const Case& c, const std::vector<Tensor>& inputs);
 /// What infer says about these inputs.
 std::vector<TensorType> inferred(const Case& c, std::span<const TensorType> inputs);
+/// The sample's types with operand 0 of `dtype`, and with it the operands that share its kind; without them where the
+/// op wants them as they are (statistics stay f32).
+std::vector<TensorType> retyped(const Case& c, DType dtype);
 std::vector<TensorType> types_of(std::span<const Tensor> tensors);
 
 /// Elements as f64; 64-bit integers may round.

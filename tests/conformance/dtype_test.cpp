@@ -8,23 +8,6 @@
 namespace hone::conformance {
 namespace {
 
-// The sample with operand 0 of `dtype`, and with it the operands that share its kind; without them where the op wants
-// them as they are (statistics stay f32).
-std::vector<TensorType> retyped(const Case& c, DType dtype) {
-  std::vector<TensorType> types = c.sample.inputs, alone = types;
-  const DType first = types[0].dtype;
-  for (TensorType& type : types) {
-    if (is_floating(first) ? is_floating(type.dtype) : type.dtype == first) type.dtype = dtype;
-  }
-  alone[0].dtype = dtype;
-  try {
-    inferred(c, types);
-    return types;
-  } catch (const Error&) {
-    return alone;
-  }
-}
-
 TEST(DTypes, EveryOpServesThoseItNames) {
   int runs = 0;
   for (const Case& c : cases()) {

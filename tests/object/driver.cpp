@@ -44,9 +44,6 @@ constexpr const char* kDriver = R"(
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 static void backwards(void* context, long long tasks, void (*task)(void*, long long), void* argument) {
   (void)context;
@@ -72,16 +69,17 @@ int main(int count, char** arguments) {
   if (host_mode) {
     fesetround(FE_UPWARD);
 #if defined(__x86_64__)
-    _mm_setcsr(_mm_getcsr() | 0x8040);
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
 #endif
   }
   for (int i = 0; i < calls; ++i) {
     const int status = CALL;
     if (status != 0) return status;
   }
+  AGAIN
   if (host_mode && fegetround() != FE_UPWARD) return 92;
 #if defined(__x86_64__)
-  if (host_mode && (_mm_getcsr() & 0x8040) != 0x8040) return 93;
+  if (host_mode && (__builtin_ia32_stmxcsr() & 0x8040) != 0x8040) return 93;
 #endif
   OUTPUTS
   return 0;
@@ -93,15 +91,19 @@ void replace(std::string& text, const std::string& what, const std::string& with
 }
 
 std::string driver_text(const Folder& folder, size_t inputs, size_t outputs, const compiler::ObjectOptions& options,
-                        bool stateful) {
+                        bool stateful, int resets, int64_t batch) {
   std::string text = kDriver, in, out;
+  const int64_t times = batch < 0 ? 1 : batch;
   for (size_t i = 0; i < inputs; ++i)
-    in += fmt::format("inputs[{0}] = read_file(\"{1}\", MODEL_INPUT_{0}_BYTES);\n", i, folder / fmt::format("in{}", i));
+    in += fmt::format("inputs[{0}] = read_file(\"{1}\", {2} * (size_t)MODEL_INPUT_{0}_BYTES);\n", i,
+                      folder / fmt::format("in{}", i), times);
   for (size_t i = 0; i < outputs; ++i) {
-    in += fmt::format("outputs[{0}] = malloc(MODEL_OUTPUT_{0}_BYTES + 1);\n", i);
+    in += fmt::format("outputs[{0}] = malloc({1} * (size_t)MODEL_OUTPUT_{0}_BYTES + 1);\n", i, times);
     out += fmt::format(
-        "{{ FILE* f = fopen(\"{1}\", \"wb\"); fwrite(outputs[{0}], 1, MODEL_OUTPUT_{0}_BYTES, f); fclose(f); }}\n", i,
-        folder / fmt::format("out{}", i));
+        "{{ FILE* f = fopen(\"{1}\", \"wb\"); fwrite(outputs[{0}], 1, {2} * (size_t)MODEL_OUTPUT_{0}_BYTES, f); "
+        "fclose(f); "
+        "}}\n",
+        i, folder / fmt::format("out{}", i), times);
   }
   replace(text, "INPUTS\n", in);
   replace(text, "OUTPUTS\n", out);
@@ -111,7 +113,14 @@ std::string driver_text(const Folder& folder, size_t inputs, size_t outputs, con
               : fmt::format("if (model_load_weights(\"{}\") != 0) return 94;\n", folder / "model.weights"));
   replace(text, "STATE\n",
           stateful ? "void* const state = aligned_alloc(64, MODEL_STATE_BYTES);\nmodel_init(state);\n" : "");
-  replace(text, "CALL", fmt::format("model_{}({}inputs, outputs, scratch)", options.entry, stateful ? "state, " : ""));
+  replace(text, "AGAIN\n",
+          resets > 0 ? fmt::format("model_reset(state);\nfor (int i = 0; i < {}; ++i) {{\n"
+                                   "  if (model_{}(state, inputs, outputs, scratch) != 0) return 95;\n}}\n",
+                                   resets, options.entry)
+                     : "");
+  replace(text, "CALL",
+          fmt::format("model_{}({}inputs, outputs, {}scratch)", options.entry, stateful ? "state, " : "",
+                      batch < 0 ? "" : fmt::format("{}, ", batch)));
   return text;
 }
 
@@ -124,18 +133,26 @@ bool available(Machine machine) {
 
 std::vector<Tensor> run_object(const Lowered& lowered, Machine machine, const std::vector<Tensor>& inputs,
                                const std::vector<TensorType>& results, const RunOptions& options) {
-  const Folder folder;
   compiler::ObjectOptions object = options.object;
   object.arm64 = machine == Machine::Arm64;
-  lowered.write_object(folder / "model.o", folder / "model.h", object);
+  return run_object(lowered.object(object), machine, inputs, results, options);
+}
+
+std::vector<Tensor> run_object(const compiler::ObjectFiles& files, Machine machine, const std::vector<Tensor>& inputs,
+                               const std::vector<TensorType>& results, const RunOptions& options) {
+  const Folder folder;
+  write_file_atomic(folder / "model.o", files.object);
+  write_file_atomic(folder / "model.h", files.header);
+  if (!files.weights.empty()) write_file_atomic(folder / "model.weights", files.weights);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor dense = inputs[i].dense();
     write_file_atomic(folder / fmt::format("in{}", i),
                       {static_cast<const char*>(static_cast<const void*>(dense.mutable_bytes())), dense.bytes()});
   }
-  const bool stateful = read_file(folder / "model.h").find("STATE_BYTES") != std::string::npos;
-  write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), object, stateful));
-  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror -O1 {1} {2} -o {3} -lm", compiler_of(machine),
+  const bool stateful = files.header.find("STATE_BYTES") != std::string::npos;
+  write_file_atomic(folder / "driver.c", driver_text(folder, inputs.size(), results.size(), options.object, stateful,
+                                                     options.after_reset, options.batch));
+  shell(fmt::format("{0} -std=gnu11 -Wall -Wextra -Werror {1} {2} -o {3} -lm", compiler_of(machine),
                     folder / "driver.c", folder / "model.o", folder / "driver"));
   shell(fmt::format("{}{} {} {} {}", machine == Machine::Arm64 ? "qemu-aarch64-static " : "", folder / "driver",
                     options.calls, options.threads > 1 ? 1 : 0, options.fresh_mode ? 0 : 1));

@@ -29,6 +29,18 @@ Works fused_works(const KernelQuery& query) {
   return works_in_f32(query, kWorks);
 }
 
+/// A kernel that is nothing but its works in f32.
+template <Works (*kWorks)(const KernelQuery&)>
+Kernel fused_kernel(const char* name, const char* (*refuses)(const KernelQuery&)) {
+  return {.name = name,
+          .refuses = refuses,
+          .run = run_fused<run_works>,
+          .prepare = [](const KernelQuery& query) -> std::shared_ptr<const void> {
+            return std::make_shared<Works>(works_of_f32(query, kWorks));
+          },
+          .works = fused_works<kWorks>};
+}
+
 /// Rows that are worth a thread.
 inline int64_t row_grain(int64_t n) { return n >= 16384 ? 1 : 16384 / (n > 0 ? n : 1); }
 

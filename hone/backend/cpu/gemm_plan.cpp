@@ -1,5 +1,6 @@
 #include "hone/backend/cpu/gemm_plan.h"
 
+#include "hone/ops/box.h"
 #include "hone/ops/dot_axes.h"
 #include "hone/ops/table.h"
 
@@ -164,6 +165,56 @@ Gemm plan_gemm(const KernelCall& call, bool unit_strides) {
     return packing ? x.alias(packing->type, packing->strides).dense() : x;
   };
   return {layout.plan, operand(layout.a, 0), operand(layout.b, 1)};
+}
+
+math::ProductParams product_params(const GemmPlan& plan, bool bias) {
+  using math::ProductParams;
+  ProductParams p{.loop_count = static_cast<int32_t>(plan.loops.size()),
+                  .bias = bias,
+                  .m = plan.m,
+                  .n = plan.n,
+                  .k = plan.k,
+                  .a_row = plan.a_row,
+                  .a_k = plan.a_k,
+                  .b_k = plan.b_k,
+                  .b_column = plan.b_column,
+                  .c_row = plan.c_row};
+  static_assert(ProductParams::kMaxLoops >= 2 * kMaxRank);
+  for (size_t i = 0; i < plan.loops.size(); ++i)
+    p.loops[i] = {plan.loops[i].extent, plan.loops[i].a, plan.loops[i].b, plan.loops[i].c};
+  return p;
+}
+
+namespace {
+
+// Copies an operand into a temporary, in the order that its matrices need.
+WorkMemory pack(Works& works, const GemmPacking& packing, int32_t operand) {
+  Box box{{}, {}, packing.strides};
+  for (int i = 0; i < packing.type.shape.rank(); ++i) box.size.push_back(packing.type.shape[i].number());
+  box.to = Ints(box.size.size(), 1);
+  for (size_t i = box.to.size(); i-- > 1;) box.to[i - 1] = box.to[i] * box.size[i];
+  const size_t item = size_of(packing.type.dtype);
+  const WorkMemory packed{WorkMemory::Temporary, static_cast<int32_t>(works.temporaries.size()), 0};
+  works.temporaries.push_back(packing.type.shape.count() * static_cast<int64_t>(item));
+  works.works.push_back(box_work(box, item, {WorkMemory::Input, operand}, packed));
+  return packed;
+}
+
+}  // namespace
+
+SmallVector<WorkMemory, 4> product_operands(Works& works, const KernelQuery& query, const GemmLayout& layout) {
+  const auto operand = [&](int32_t i, const std::optional<GemmPacking>& packing) {
+    return packing ? pack(works, *packing, i) : WorkMemory{WorkMemory::Input, i};
+  };
+  SmallVector<WorkMemory, 4> memory;
+  memory.push_back(operand(0, layout.a));
+  memory.push_back(operand(1, layout.b));
+  memory.push_back({WorkMemory::Output, 0});
+  if (query.inputs.size() < 3) return memory;
+  const Tensor& bias = query.inputs[2];
+  memory.push_back(bias.layout().dense ? WorkMemory{WorkMemory::Input, 2}
+                                       : pack(works, {bias.type(), bias.layout().strides}, 2));
+  return memory;
 }
 
 }  // namespace hone

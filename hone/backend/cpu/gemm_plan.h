@@ -4,6 +4,8 @@
 #include <optional>
 #include <span>
 
+#include "hone/compiler/works.h"
+#include "hone/math/packed_contraction.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/kernel.h"
 
@@ -47,6 +49,11 @@ struct GemmLayout {
 /// Of a dot_general or dense call. `unit_strides`: each matrix must have a unit stride along rows or columns (what BLAS
 /// can read).
 GemmLayout layout_gemm(const Op& op, AttrRef attrs, std::span<const Tensor> inputs, bool unit_strides);
+
+/// The plan for functions of works, uncut.
+math::ProductParams product_params(const GemmPlan& plan, bool bias);
+/// a, b, result and the bias if there is one, as the layout needs them: copies are works put in front.
+SmallVector<WorkMemory, 4> product_operands(Works& works, const KernelQuery& query, const GemmLayout& layout);
 
 /// A plan and the operands it speaks of: the call's own, or packed copies.
 struct Gemm {

@@ -8,7 +8,9 @@ namespace hone {
 
 /// Runs `run` on the call with 16-bit operands and results in f32, rounding the results at the end.
 void run_in_f32(const KernelCall& call, void (*run)(const KernelCall&));
-/// Works of `make` for a call with those operands and results in f32, likewise. Operands are dense.
+/// Works of `make` for the call that `run` gets.
+Works works_of_f32(const KernelQuery& query, Works (*make)(const KernelQuery&));
+/// The same with the conversions. Operands are dense.
 Works works_in_f32(const KernelQuery& query, Works (*make)(const KernelQuery&));
 
 /// Of labels, indices and bools.

@@ -9,7 +9,8 @@ void install_cpu_convert();
 void install_cpu_portable();  ///< before all other kernels of products and convolutions
 void install_onednn_contraction();
 void install_onednn_convolution();
-void install_cpu_contraction();  ///< before install_onednn_contraction(): takes the small and the odd
+void install_cpu_plain_convolution();  ///< behind it: takes what it refuses
+void install_cpu_contraction();        ///< before install_onednn_contraction(): takes the small and the odd
 void install_onednn_frozen();
 void install_cpu_attention();
 void install_cpu_reductions();

@@ -28,6 +28,7 @@ constexpr Kernels make_kernels() {
 }
 
 extern const Kernels kKernels;
+// NOLINTNEXTLINE(misc-definitions-in-headers): each level's source includes this once
 constinit const Kernels kKernels = make_kernels();
 
 }  // namespace hone::math::HONE_LEVEL

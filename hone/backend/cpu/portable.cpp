@@ -1,16 +1,14 @@
 // portable.*: products and convolutions of settings.reproducible = Portable, by works whose order of accumulation is
-// part of their definition (math/packed_contraction.h, math/direct_convolution.h).
+// part of their definition (math/packed_contraction.h, math/direct_convolution.h). cpu.plain_convolution: likewise for
+// types and shapes that no library serves, under any setting (math/plain_contraction.h).
 #include <algorithm>
 
-#include "hone/backend/cpu/box.h"
+#include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/gemm_plan.h"
-#include "hone/backend/cpu/in_f32.h"
 #include "hone/backend/cpu/install.h"
 #include "hone/base/settings.h"
-#include "hone/compiler/works.h"
-#include "hone/math/direct_convolution.h"
+#include "hone/math/plain_contraction.h"
 #include "hone/ops/conv_geometry.h"
-#include "hone/ops/table.h"
 
 namespace hone {
 namespace {
@@ -50,53 +48,15 @@ void add_memory(Work& work, std::initializer_list<WorkMemory> memory) {
 
 // --- products ---
 
-// Copies an operand into a temporary, in the order that its matrices need.
-WorkMemory pack(Works& works, const GemmPacking& packing, int32_t operand) {
-  Box box{{}, {}, packing.strides};
-  for (int i = 0; i < packing.type.shape.rank(); ++i) box.size.push_back(packing.type.shape[i].number());
-  box.to = Ints(box.size.size(), 1);
-  for (size_t i = box.to.size(); i-- > 1;) box.to[i - 1] = box.to[i] * box.size[i];
-  const size_t item = size_of(packing.type.dtype);
-  const math::BoxLoops loops = BoxCopy(box, item).loops();
-  const WorkMemory packed{WorkMemory::Temporary, static_cast<int32_t>(works.temporaries.size()), 0};
-  works.temporaries.push_back(packing.type.shape.count() * static_cast<int64_t>(item));
-  Work work = Work::of(WorkId::Copy, loops);
-  add_memory(work, {input(operand), packed});
-  work.count = loops.outer * loops.rows;
-  work.grain = grain_of(loops.columns);
-  works.works.push_back(std::move(work));
-  return packed;
-}
-
 Works product_works(const KernelQuery& query) {
   const GemmLayout layout = layout_gemm(query.op, query.attrs, query.inputs, false);
   const GemmPlan& plan = layout.plan;
   Works works;
-  const WorkMemory a = layout.a ? pack(works, *layout.a, 0) : input(0);
-  const WorkMemory b = layout.b ? pack(works, *layout.b, 1) : input(1);
-  const bool bias = query.inputs.size() == 3;
-  ProductParams p{.kind = kind_of(query.inputs[0].dtype()),
-                  .loop_count = static_cast<int32_t>(plan.loops.size()),
-                  .bias = bias,
-                  .m = plan.m,
-                  .n = plan.n,
-                  .k = plan.k,
-                  .a_row = plan.a_row,
-                  .a_k = plan.a_k,
-                  .b_k = plan.b_k,
-                  .b_column = plan.b_column,
-                  .c_row = plan.c_row,
-                  .blocks = ProductBlocks::of(plan.count, plan.m, plan.n, plan.k)};
-  static_assert(ProductParams::kMaxLoops >= 2 * kMaxRank);
-  for (size_t i = 0; i < plan.loops.size(); ++i)
-    p.loops[i] = {plan.loops[i].extent, plan.loops[i].a, plan.loops[i].b, plan.loops[i].c};
+  ProductParams p = product_params(plan, query.inputs.size() == 3);
+  p.kind = kind_of(query.inputs[0].dtype());
+  p.blocks = ProductBlocks::of(plan.count, plan.m, plan.n, plan.k);
   Work work = Work::of(WorkId::Product, p);
-  add_memory(work, {a, b, output()});
-  if (bias) {
-    const Layout& layout_of_bias = query.inputs[2].layout();
-    work.memory.push_back(layout_of_bias.dense ? input(2)
-                                               : pack(works, {query.inputs[2].type(), layout_of_bias.strides}, 2));
-  }
+  work.memory = product_operands(works, query, layout);
   work.count = plan.count * p.blocks.row_blocks(p.m) * p.blocks.column_blocks(p.n);
   work.grain = grain_of(p.blocks.rows * p.blocks.columns * p.k);
   work.scratch = ProductBlocks::kScratch;
@@ -209,7 +169,29 @@ Works kernel_grad_works(const KernelQuery& query) {
   return works;
 }
 
+// --- convolutions of what no library serves ---
+
+template <bool kKernelGradient>
+Works plain_works(const KernelQuery& query) {
+  const ConvGeometry g =
+      ConvGeometry::of(query.op, query.attrs, query.inputs[0].shape(), query.inputs[1].shape(), query.outputs[0].shape);
+  const bool by_input = &query.op == &ops::convolution_input_grad;
+  ConvParams p = by_input ? input_grad_params(g, FloatKind::F32) : forward_params(g, FloatKind::F32);
+  p.bias = query.inputs.size() == 3;
+  const WorkId function = kKernelGradient ? WorkId::PlainKernelGradientF32 : WorkId::PlainConvolutionF32;
+  const int64_t items = kKernelGradient ? p.taps() * p.channels : p.batch * p.places();
+  const int64_t terms = kKernelGradient ? p.batch * p.places() : p.taps() * p.channels;
+  return one_work(query, panel_work(function, query.inputs[0].dtype()), p,
+                  query.outputs[0].shape.count() == 0 ? 0 : items, grain_of(terms * p.groups * p.columns));
+}
+
 }  // namespace
+
+void install_cpu_plain_convolution() {
+  const Kernel plain = fused_kernel<plain_works<false>>("cpu.plain_convolution", nullptr);
+  for (const Op* op : {&ops::convolution, &ops::convolution_input_grad}) add_kernels(*op, {plain});
+  add_kernels(ops::convolution_kernel_grad, {fused_kernel<plain_works<true>>("cpu.plain_convolution", nullptr)});
+}
 
 void install_cpu_portable() {
   Kernel product = works_kernel<product_works>("portable.contraction", refuses);

@@ -8,7 +8,6 @@
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/cpu/map_works.h"
 #include "hone/backend/cpu/scratch.h"
-#include "hone/base/error.h"
 #include "hone/base/parallel.h"
 #include "hone/compiler/plan.h"
 #include "hone/math/index_works.h"
@@ -161,24 +160,36 @@ void run_reduce(const KernelCall& call) {
 }
 
 math::WorkId reduce_work_id(int kind, DType dtype) {
-  if (kind == math::kReduceAnd) return math::WorkId::ReduceAnd;
-  if (kind == math::kReduceOr) return math::WorkId::ReduceOr;
-  constexpr DType kTypes[] = {f32, f64, f16, bf16, i32, i64};
-  const auto type = static_cast<int>(std::ranges::find(kTypes, dtype) - std::begin(kTypes));
-  return static_cast<math::WorkId>(static_cast<int>(math::WorkId::ReduceSumF32) + kind * std::ssize(kTypes) + type);
+  using math::WorkId;
+  if (kind == math::kReduceAnd) return int_work(WorkId::ReduceAndI8, dtype);
+  if (kind == math::kReduceOr) return int_work(WorkId::ReduceOrI8, dtype);
+  return combined_work(WorkId::ReduceSumF32, WorkId::ReduceProdF32, kind + static_cast<int64_t>(Combine::Sum), dtype);
 }
-bool has_reduce_work(int kind, DType dtype) {
-  if (kind == math::kReduceAnd || kind == math::kReduceOr) return dtype == bool_;
-  return dtype == f32 || dtype == f64 || is_half(dtype) || dtype == i32 || dtype == i64;
+
+// What a reduction of nothing gives, in all places.
+Works fill_works(const KernelQuery& query, int kind) {
+  const TensorType& out = query.outputs[0];
+  math::FillParams p{static_cast<int64_t>(size_of(out.dtype)), 0};
+  if (is_half(out.dtype)) {
+    float value = 0;
+    fill_empty(kind, f32, &value, 1);
+    p.bits = out.dtype == f16 ? to_float16(value).bits : to_bfloat16(value).bits;
+  } else {
+    fill_empty(kind, out.dtype, &p.bits, 1);
+  }
+  Work work = Work::of(math::WorkId::Fill, p);
+  work.memory.push_back({WorkMemory::Output, 0});
+  work.count = out.shape.count(), work.grain = kGrain;
+  Works works;
+  works.works.push_back(std::move(work));
+  return works;
 }
 
 Works reduce_works(const KernelQuery& query) {
   const int kind = reduce_kind(query.op);
   const DType dtype = query.inputs[0].dtype(), accumulator = compute_type(dtype);
   const ReduceSteps steps = reduce_steps(query.inputs[0].shape(), query.attrs.as<AxesAttrs>().axes);
-  if (!has_reduce_work(kind, dtype) || query.inputs[0].shape().count() == 0)
-    throw Error(Code::kUnsupported, "no loop for objects reduces this dtype, or nothing",
-                "convert to f32 or i32 before");
+  if (query.inputs[0].shape().count() == 0) return fill_works(query, kind);
   Works works;
   WorkMemory from{WorkMemory::Input, 0};
   DType type = dtype;
@@ -262,12 +273,8 @@ Works arg_works(const KernelQuery& query) {
   const int64_t axis = query.attrs.as<AxisAttrs>().axis;
   math::AxisParams p{shape[axis].number(), 1};
   for (int i = static_cast<int>(axis) + 1; i < shape.rank(); ++i) p.inner *= shape[i].number();
-  constexpr DType kTypes[] = {f32, f64, i32, i64};
-  const auto type = std::ranges::find(kTypes, query.inputs[0].dtype()) - std::begin(kTypes);
-  if (type == std::ssize(kTypes))
-    throw Error(Code::kUnsupported, "no loop for objects finds extrema of this dtype", "convert to f32 or i32 before");
-  const auto first = static_cast<int>(kLargest ? math::WorkId::ArgMaxF32 : math::WorkId::ArgMinF32);
-  return one_work(query, static_cast<math::WorkId>(first + static_cast<int>(type)), p, query.outputs[0].shape.count(),
+  const auto first = kLargest ? math::WorkId::ArgMaxF32 : math::WorkId::ArgMinF32;
+  return one_work(query, wide_work(first, query.inputs[0].dtype()), p, query.outputs[0].shape.count(),
                   std::max<int64_t>(1, kGrain / p.extent));
 }
 

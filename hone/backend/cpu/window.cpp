@@ -1,16 +1,11 @@
-// reduce_window and select_and_scatter over any window: loops over elements, in parallel over windows or samples.
+// reduce_window and select_and_scatter over any window: math/window_works.h, in parallel over windows or samples.
 // Pooling, the common case, has vector loops of its own (pooling.cpp).
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <type_traits>
 
-#include "hone/backend/cpu/in_f32.h"
+#include "hone/backend/cpu/fused.h"
 #include "hone/backend/cpu/install.h"
-#include "hone/base/parallel.h"
-#include "hone/ops/kernel.h"
-#include "hone/ops/table.h"
-#include "hone/ops/window_walk.h"
+#include "hone/math/window_works.h"
+#include "hone/ops/attrs.h"
 
 namespace hone {
 namespace {
@@ -23,68 +18,23 @@ int64_t window_size(const WindowAttrs& attrs) {
   return size;
 }
 
-template <class T>
-T wrapping(T a, T b, bool product) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return product ? a * b : a + b;
-  } else {
-    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-    return static_cast<T>(product ? x * y : x + y);
+math::WindowParams params_of(const WindowAttrs& a, const Shape& x, const Shape& grid) {
+  math::WindowParams p{.rank = static_cast<int32_t>(x.rank())};
+  for (size_t i = 0; i < static_cast<size_t>(x.rank()); ++i) {
+    p.axes[i] = {x[i].number(), grid[i].number(),   a.window[i],         a.strides[i],
+                 a.low[i],      a.base_dilation[i], a.window_dilation[i]};
   }
-}
-template <Combine kCombine, class T>
-T join(T a, T b) {
-  if constexpr (kCombine == Combine::Sum || kCombine == Combine::Prod) return wrapping(a, b, kCombine == Combine::Prod);
-  constexpr bool kLargest = kCombine == Combine::Max;
-  if (a != a || b != b) return a + b;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (a == b) return std::signbit(a) == kLargest ? b : a;
-  }
-  return (a > b) == kLargest ? a : b;
-}
-template <Combine kCombine, class T>
-T start() {
-  using L = std::numeric_limits<T>;
-  if constexpr (kCombine == Combine::Sum) return static_cast<T>(-0.0);
-  if constexpr (kCombine == Combine::Prod) return T(1);
-  if constexpr (kCombine == Combine::Max) return L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
-  return L::has_infinity ? L::infinity() : L::max();
+  return p;
 }
 
-template <Combine kCombine, class T>
-void reduce_windows(const KernelCall& call) {
-  const auto& attrs = call.attrs.as<WindowAttrs>();
-  const WindowWalk walk(attrs, call.in_shape(0), call.out_shape());
-  const T* x = call.in<T>(0);
-  T* out = call.out<T>();
-  parallel_for(call.outputs[0].size(), std::max<int64_t>(1, kGrain / window_size(attrs)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t i = begin; i < end; ++i) {
-                   T acc = start<kCombine, T>();
-                   bool any = false;
-                   walk.for_each(i, [&](int64_t at) { acc = join<kCombine>(acc, x[at]), any = true; });
-                   out[i] = any || kCombine != Combine::Sum ? acc : T(0);
-                 }
-               });
-}
-
-void run_reduce_window(const KernelCall& call) {
-  if (is_half(call.dtype())) return run_in_f32(call, run_reduce_window);
-  visit_dtype(call.dtype(), [&](auto kind) {
-    using T = decltype(kind);
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
-      switch (static_cast<Combine>(call.attrs.as<WindowAttrs>().combine)) {
-        case Combine::Sum:
-          return reduce_windows<Combine::Sum, T>(call);
-        case Combine::Prod:
-          return reduce_windows<Combine::Prod, T>(call);
-        case Combine::Max:
-          return reduce_windows<Combine::Max, T>(call);
-        default:
-          return reduce_windows<Combine::Min, T>(call);
-      }
-    }
-  });
+Works reduce_window_works(const KernelQuery& query) {
+  const auto& attrs = query.attrs.as<WindowAttrs>();
+  const Shape& grid = query.outputs[0].shape;
+  return one_work(query,
+                  combined_work(math::WorkId::ReduceWindowSumF32, math::WorkId::ReduceWindowProdF32, attrs.combine,
+                                query.inputs[0].dtype()),
+                  params_of(attrs, query.inputs[0].shape(), grid), grid.count(),
+                  std::max<int64_t>(1, kGrain / std::max<int64_t>(window_size(attrs), 1)));
 }
 
 // Windows of different samples touch different elements only if the window does not reach along axis 0.
@@ -92,45 +42,28 @@ bool samples_are_apart(const WindowAttrs& a) {
   return !a.window.empty() && a.window[0] == 1 && a.strides[0] == 1 && a.low[0] == 0 && a.base_dilation[0] == 1;
 }
 
-template <class T>
-void select_and_scatter(const KernelCall& call) {
-  const auto& attrs = call.attrs.as<WindowAttrs>();
-  const WindowWalk walk(attrs, call.in_shape(0), call.in_shape(1));
+Works select_and_scatter_works(const KernelQuery& query) {
+  const auto& attrs = query.attrs.as<WindowAttrs>();
+  const Shape &x = query.inputs[0].shape(), &grid = query.inputs[1].shape();
   const bool largest = static_cast<Combine>(attrs.combine) == Combine::Max;
-  const T *x = call.in<T>(0), *source = call.in<T>(1);
-  T* out = call.out<T>();
-  std::fill_n(out, call.outputs[0].size(), T(0));
-  const auto scatter = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t best = -1;
-      walk.for_each(i, [&](int64_t at) {
-        if (best < 0 || (x[best] == x[best] && (x[at] != x[at] || (largest ? x[at] > x[best] : x[at] < x[best]))))
-          best = at;
-      });
-      if (best >= 0) out[best] = wrapping(out[best], source[i], false);
-    }
-  };
-  const int64_t windows = call.inputs[1].size();
-  if (windows == 0 || !samples_are_apart(attrs)) return scatter(0, windows);
-  const int64_t samples = call.in_shape(1)[0].number(), each = windows / samples;
-  parallel_for(
-      samples, std::max<int64_t>(1, kGrain / (each * window_size(attrs))),
-      [&](int64_t begin, int64_t end) { scatter(begin * each, end * each); }, 1);
-}
-
-void run_select_and_scatter(const KernelCall& call) {
-  if (is_half(call.dtype())) return run_in_f32(call, run_select_and_scatter);
-  visit_dtype(call.dtype(), [&](auto kind) {
-    using T = decltype(kind);
-    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) select_and_scatter<T>(call);
-  });
+  math::WindowParams p = params_of(attrs, x, grid);
+  p.each = grid.count(), p.size = x.count();
+  int64_t samples = 1;
+  if (p.each > 0 && samples_are_apart(attrs) && grid[0] == x[0]) {
+    samples = grid[0].number();
+    p.each /= samples, p.size /= samples;
+  }
+  return one_work(
+      query,
+      wide_work(largest ? math::WorkId::SelectLargestF32 : math::WorkId::SelectSmallestF32, query.inputs[0].dtype()), p,
+      x.count() == 0 ? 0 : samples, std::max<int64_t>(1, kGrain / std::max<int64_t>(p.each * window_size(attrs), 1)));
 }
 
 }  // namespace
 
 void install_cpu_windows() {
-  add_kernels(ops::reduce_window, {{.name = "cpu.reduce_window", .run = run_reduce_window}});
-  add_kernels(ops::select_and_scatter, {{.name = "cpu.select_and_scatter", .run = run_select_and_scatter}});
+  add_kernels(ops::reduce_window, {works_kernel<reduce_window_works>("cpu.reduce_window", nullptr)});
+  add_kernels(ops::select_and_scatter, {fused_kernel<select_and_scatter_works>("cpu.select_and_scatter", nullptr)});
 }
 
 }  // namespace hone

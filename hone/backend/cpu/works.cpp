@@ -25,7 +25,7 @@ void run_works(const KernelCall& call, const math::WorkFn* functions) {
   }
   const Scratch<std::byte> temporaries(bytes);
   for (const Work& work : works.works) {
-    SmallVector<std::byte*, 8> memory;
+    SmallVector<std::byte*, 16> memory;
     for (const WorkMemory& m : work.memory) {
       const auto index = static_cast<size_t>(m.index);
       std::byte* const base = m.kind == WorkMemory::Input    ? call.inputs[index].mutable_bytes()

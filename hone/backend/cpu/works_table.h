@@ -6,6 +6,7 @@
 namespace hone::math::HONE_LEVEL {
 
 extern const WorkFn kWorkFunctions[];
+// NOLINTNEXTLINE(misc-definitions-in-headers): each level's source includes this once
 constinit const WorkFn kWorkFunctions[] = {
 #define WORK(name, function) &function,
 #include "hone/math/works.def"

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <unordered_map>
 
 #include "hone/backend/jit/map.h"
 #include "hone/backend/jit/object/tables.h"
@@ -84,28 +85,47 @@ class ObjectModule {
     work_type_ = llvm::StructType::create({pointer_, pointer_, pointer_, pointer_, ir_.getInt32Ty(), ir_.getInt64Ty(),
                                            ir_.getInt64Ty(), ir_.getInt64Ty()},
                                           "work");
+    table_type_ = llvm::StructType::create({ir_.getInt64Ty(), pointer_, ir_.getInt64Ty()}, "table");
     level_type_ = llvm::StructType::create({pointer_, ir_.getInt64Ty()}, "level");
     initial_type_ = llvm::StructType::create({ir_.getInt64Ty(), ir_.getInt64Ty(), ir_.getInt64Ty()}, "initial");
   }
 
-  bool add_level(int level, const LevelSource& source) {
+  /// Code of the level's clusters, and declarations of what the object takes from `kernels`, the level's source.
+  bool declare_level(int level, const LevelSource& source, llvm::Module& kernels) {
+    clusters_.clear();
+    for (int64_t i = 0; i < program_.work_count; ++i) {
+      const codegen::ObjectWork& work = program_.works[i];
+      if (work.function != math::kObjectControl) declare(kernels, work_name(source, work.function));
+      if (!work.cluster) continue;
+      llvm::Function*& function = clusters_[work.cluster];
+      if (!function) function = cluster(*work.cluster, level, source);
+      if (!function) return false;
+    }
+    resolve_tiles(source.name, kernels);
+    return true;
+  }
+  /// What entries call.
+  void declare_runtime(llvm::Module& kernels) {
+    for (const char* const name : {"hone_object_run", "hone_object_init", "hone_object_scratch_bytes",
+                                   "hone_object_parallel", "hone_object_load_weights"})
+      declare(kernels, name);
+  }
+
+  /// Once what was declared is linked.
+  void add_level(int level, const LevelSource& source) {
     Constants works;
     for (int64_t i = 0; i < program_.work_count; ++i) {
       const codegen::ObjectWork& work = program_.works[i];
       llvm::Constant* params = bytes(work.params, work.param_bytes, 16);
       llvm::Constant* code = llvm::ConstantPointerNull::get(pointer_);
       if (work.cluster) {
-        codegen::MapProgram cluster = *work.cluster;
-        cluster.level = static_cast<codegen::Level>(level);
-        const std::string name = std::string(program_.name) + "_map_" + source.name + "_" + std::to_string(i);
-        if (!emit_map(cluster, module_, name.c_str())) return false;
-        llvm::Function* const function = module_.getFunction(name);
-        function->addFnAttr("target-cpu", source.cpu);
-        code = function;
+        code = clusters_.at(work.cluster);
         if (work.function == math::WorkId::Map) {
+          codegen::MapProgram at_level = *work.cluster;
+          at_level.level = static_cast<codegen::Level>(level);
           math::MapRows rows;
           std::memcpy(static_cast<void*>(&rows), work.params, sizeof rows);
-          rows.lanes = codegen::lanes_of(cluster);
+          rows.lanes = codegen::lanes_of(at_level);
           params = bytes(&rows, sizeof rows, 16);
         }
       }
@@ -113,16 +133,19 @@ class ObjectModule {
       for (int32_t m = 0; m < work.memory_count; ++m)
         memory.push_back(
             llvm::ConstantStruct::get(memory_type_, {number32(work.memory[m].slot), number(work.memory[m].offset)}));
-      works.push_back(
-          llvm::ConstantStruct::get(work_type_, {module_.getFunction("hone_work_" + std::string(source.name) + "_" +
-                                                                     kWorkNames[static_cast<int>(work.function)]),
-                                                 params, code, array(memory_type_, memory), number32(work.memory_count),
-                                                 number(work.count), number(work.grain), number(work.scratch)}));
+      works.push_back(llvm::ConstantStruct::get(
+          work_type_, {function_of(work.function, source), params, code, array(memory_type_, memory),
+                       number32(work.memory_count), number(work.count), number(work.grain), number(work.scratch)}));
     }
-    resolve_tiles(source.name);
+    Constants tables;
+    for (int64_t i = 0; i < program_.table_count; ++i) {
+      const codegen::ObjectTable& table = program_.tables[i];
+      const Constants rows(works.begin() + table.first, works.begin() + table.first + table.count);
+      tables.push_back(
+          llvm::ConstantStruct::get(table_type_, {number(table.batch), array(work_type_, rows), number(table.count)}));
+    }
     levels_[level % 3] = global(
-        llvm::ConstantStruct::get(level_type_, {array(work_type_, works), number(program_.work_count)}), true, 16);
-    return true;
+        llvm::ConstantStruct::get(level_type_, {array(table_type_, tables), number(program_.table_count)}), true, 16);
   }
 
   void add_entries() {
@@ -135,13 +158,15 @@ class ObjectModule {
     }
     auto* const mutable_type = llvm::ArrayType::get(pointer_, sizeof(object::Mutable) / sizeof(void*));
     llvm::Constant* const mutable_part = global(llvm::Constant::getNullValue(mutable_type), false, 16);
-    const int64_t slots = (math::kFirstInputSlot + program_.input_count + program_.output_count) * 8;
+    const int64_t slots = program_.slot_count * int64_t{sizeof(void*)};
     auto* const levels_type = llvm::ArrayType::get(pointer_, 3);
     for (llvm::Constant*& level : levels_) level = level ? level : null;
     Constants fields{llvm::ConstantArray::get(levels_type, {levels_[0], levels_[1], levels_[2]}),
                      program_.weight_header ? null : bytes(program_.constants, program_.constant_bytes, 64),
                      program_.weight_header ? bytes(program_.weight_header, object::kWeightHeader, 16) : null,
-                     mutable_part, array(initial_type_, initial)};
+                     mutable_part,
+                     array(initial_type_, initial),
+                     example_bytes()};
     for (const int64_t n :
          {program_.initial_count, program_.constant_bytes, program_.state_bytes, program_.arena_bytes,
           program_.scratch_bytes, (slots + math::kObjectAlign - 1) / math::kObjectAlign * math::kObjectAlign})
@@ -154,11 +179,13 @@ class ObjectModule {
     llvm::Type *const status = ir_.getInt32Ty(), *const size = ir_.getInt64Ty();
     const bool stateful = program_.state_bytes > 0;
     if (stateful) {
-      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_, pointer_}, {0, 1, 2, 3});
+      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_, pointer_}, {0, 1, 2, -2, 3});
       entry("init", "hone_object_init", status, {pointer_}, {0});
       entry("reset", "hone_object_init", status, {pointer_}, {0});
+    } else if (program_.example_bytes) {
+      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, size, pointer_}, {-1, 0, 1, 2, 3});
     } else {
-      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_}, {-1, 0, 1, 2});
+      entry(program_.entry, "hone_object_run", status, {pointer_, pointer_, pointer_}, {-1, 0, 1, -2, 2});
     }
     entry("scratch_bytes", "hone_object_scratch_bytes", size, {}, {});
     entry("set_parallel_for", "hone_object_parallel", ir_.getVoidTy(), {pointer_, pointer_}, {0, 1});
@@ -170,10 +197,14 @@ class ObjectModule {
  private:
   llvm::Constant* number(int64_t n) { return ir_.getInt64(static_cast<uint64_t>(n)); }
   llvm::Constant* number32(int32_t n) { return ir_.getInt32(static_cast<uint32_t>(n)); }
+  // Equal constants are one value in LLVM, and lie in an object once.
   llvm::GlobalVariable* global(llvm::Constant* value, bool constant, uint64_t align) {
+    llvm::GlobalVariable*& known = globals_[value];
+    if (constant && known && known->getAlign().valueOrOne() >= align) return known;
     auto* const made = new llvm::GlobalVariable(module_, value->getType(), constant, llvm::GlobalValue::InternalLinkage,
                                                 value, "table");
     made->setAlignment(llvm::Align(align));
+    if (constant) known = made;
     return made;
   }
   llvm::Constant* bytes(const void* data, int64_t size, uint64_t align) {
@@ -187,13 +218,38 @@ class ObjectModule {
     return global(llvm::ConstantArray::get(llvm::ArrayType::get(type, values.size()), values), true, 16);
   }
 
-  // What clusters of this level call by the names of tiles, in the level's tables.
-  void resolve_tiles(const char* level) {
+  static std::string work_name(const LevelSource& source, math::WorkId work) {
+    return std::string("hone_work_") + source.name + "_" + kWorkNames[static_cast<int>(work)];
+  }
+  llvm::Constant* function_of(math::WorkId work, const LevelSource& source) {
+    if (work == math::kObjectControl) return llvm::ConstantPointerNull::get(pointer_);
+    return module_.getFunction(work_name(source, work));
+  }
+  llvm::Constant* declare(llvm::Module& kernels, llvm::StringRef name) {
+    return llvm::cast<llvm::Constant>(
+        module_.getOrInsertFunction(name, kernels.getFunction(name)->getFunctionType()).getCallee());
+  }
+
+  // The code of a cluster; null where a functor does not take its element type.
+  llvm::Function* cluster(codegen::MapProgram program, int level, const LevelSource& source) {
+    program.level = static_cast<codegen::Level>(level);
+    const std::string name =
+        std::string(program_.name) + "_map_" + source.name + "_" + std::to_string(clusters_.size());
+    if (!emit_map(program, module_, name.c_str())) return nullptr;
+    llvm::Function* const function = module_.getFunction(name);
+    function->addFnAttr("target-cpu", source.cpu);
+    return function;
+  }
+
+  // What clusters of this level call by the names of tiles: functions in the tables of `kernels`.
+  void resolve_tiles(const char* level, llvm::Module& kernels) {
     // Tables are arrays of math::TileRow, however their constants are put together.
     const auto entry = [&](const std::string& table, int row, int type) {
       const uint64_t offset = static_cast<uint64_t>(row) * sizeof(math::TileRow) + static_cast<uint64_t>(type) * 8;
-      return llvm::ConstantFoldLoadFromConst(module_.getNamedGlobal(table + level)->getInitializer(), pointer_,
-                                             llvm::APInt(64, offset), module_.getDataLayout());
+      llvm::Constant* const all = kernels.getNamedGlobal(table + level)->getInitializer();
+      return declare(
+          kernels,
+          llvm::ConstantFoldLoadFromConst(all, pointer_, llvm::APInt(64, offset), kernels.getDataLayout())->getName());
     };
     for (llvm::Function& function : llvm::make_early_inc_range(module_)) {
       codegen::MapStep step;
@@ -206,7 +262,15 @@ class ObjectModule {
     }
   }
 
-  // name_what(parameters...) calls runtime(model, arguments...), each a parameter or null (-1).
+  llvm::Constant* example_bytes() {
+    if (!program_.example_bytes) return llvm::ConstantPointerNull::get(pointer_);
+    Constants bytes;
+    for (int32_t i = 0; i < program_.input_count + program_.output_count; ++i)
+      bytes.push_back(number(program_.example_bytes[i]));
+    return array(ir_.getInt64Ty(), bytes);
+  }
+
+  // name_what(parameters...) calls runtime(model, arguments...), each a parameter, null (-1) or 0 (-2).
   void entry(const std::string& what, const char* runtime, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters,
              std::initializer_list<int> arguments) {
     const std::string name = std::string(program_.name) + "_" + what;
@@ -216,8 +280,9 @@ class ObjectModule {
     ir_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
     llvm::SmallVector<llvm::Value*, 6> values{model_};
     for (const int argument : arguments)
-      values.push_back(argument < 0 ? static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(pointer_))
-                                    : function->getArg(static_cast<unsigned>(argument)));
+      values.push_back(argument == -1   ? static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(pointer_))
+                       : argument == -2 ? static_cast<llvm::Value*>(number(0))
+                                        : function->getArg(static_cast<unsigned>(argument)));
     llvm::CallInst* const call = ir_.CreateCall(module_.getFunction(runtime), values);
     if (result->isVoidTy())
       ir_.CreateRetVoid();
@@ -230,9 +295,11 @@ class ObjectModule {
   llvm::Module& module_;
   llvm::IRBuilder<> ir_;
   llvm::PointerType* pointer_;
-  llvm::StructType *memory_type_, *work_type_, *level_type_, *initial_type_;
+  llvm::StructType *memory_type_, *work_type_, *table_type_, *level_type_, *initial_type_;
   llvm::Constant* levels_[3] = {};
   llvm::Constant* model_ = nullptr;
+  std::unordered_map<llvm::Constant*, llvm::GlobalVariable*> globals_;
+  std::unordered_map<const codegen::MapProgram*, llvm::Function*> clusters_;  // of the level
   std::vector<std::string> exported_;
 };
 
@@ -300,11 +367,15 @@ bool compile_object(const codegen::ObjectProgram& program, const codegen::TextSi
     const bool wanted = program.arm64 || (program.levels >> level & 1) != 0;
     if (!wanted && level != first) continue;  // the first has the runtime
     const LevelSource source = level_source(level);
-    auto kernels = llvm::parseBitcodeFile({source.bitcode, source.name}, context);
+    // Functions are read when something calls them: most of the bitcode never is.
+    auto kernels = llvm::getLazyBitcodeModule({source.bitcode, source.name}, context);
     if (!kernels) return fail(llvm::toString(kernels.takeError()));
     (*kernels)->setTargetTriple(triple);
-    if (linker.linkInModule(std::move(*kernels))) return fail("kernels cannot be linked");
-    if (wanted && !object.add_level(level, source)) return fail("a functor does not take its element type");
+    if (level == first) object.declare_runtime(**kernels);
+    if (wanted && !object.declare_level(level, source, **kernels))
+      return fail("a functor does not take its element type");
+    if (linker.linkInModule(std::move(*kernels), llvm::Linker::LinkOnlyNeeded)) return fail("kernels cannot be linked");
+    if (wanted) object.add_level(level, source);
   }
   object.add_entries();
   llvm::ModuleAnalysisManager analyses;

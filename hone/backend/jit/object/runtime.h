@@ -66,7 +66,8 @@ enum : int {
   kHoneNoCpu = 2,
   kHoneBadFile = 3,
   kHoneNoMemory = 4,
-  kHoneNullPointer = 5
+  kHoneNullPointer = 5,
+  kHoneBadBatch = 6
 };
 
 extern "C" {
@@ -82,7 +83,7 @@ void hone_object_parallel(const hone::object::Model& m, hone::math::ObjectParall
 }
 
 int hone_object_run(const hone::object::Model& m, void* state, const void* const* inputs, void* const* outputs,
-                    void* scratch) {
+                    int64_t batch, void* scratch) {
   using namespace hone::object;
   const Level* const level = level_of(m);
   if (!level) return kHoneNoCpu;
@@ -90,18 +91,26 @@ int hone_object_run(const hone::object::Model& m, void* state, const void* const
   if (!constants && m.constant_bytes > 0) return kHoneNoWeights;
   if (!scratch || (m.input_count > 0 && !inputs) || (m.output_count > 0 && !outputs) || (m.state_bytes > 0 && !state))
     return kHoneNullPointer;
+  if (batch < 0) return kHoneBadBatch;
   std::byte* at = align(scratch);
   auto** const slots = reinterpret_cast<std::byte**>(at);
   at += m.slots_bytes;
   slots[hone::math::kArenaSlot] = at;
   slots[hone::math::kConstantSlot] = const_cast<std::byte*>(constants);
   slots[hone::math::kStateSlot] = static_cast<std::byte*>(state);
-  int32_t slot = hone::math::kFirstInputSlot;
-  for (int32_t i = 0; i < m.input_count; ++i) slots[slot++] = static_cast<std::byte*>(const_cast<void*>(inputs[i]));
-  for (int32_t i = 0; i < m.output_count; ++i) slots[slot++] = static_cast<std::byte*>(outputs[i]);
   const hone::math::level::FloatMode mode(m.flush_denormals);
-  hone::math::level::run_object({level->works, level->work_count, slots, at + m.arena_bytes, m.scratch_bytes,
-                                 m.mutable_part->parallel_for, m.mutable_part->context, m.flush_denormals});
+  const Table* table = level->tables;
+  for (int64_t done = 0; !m.example_bytes || done < batch; done += table->batch) {
+    while (m.example_bytes && table->batch > batch - done) ++table;
+    std::byte** slot = slots + hone::math::kFirstInputSlot;
+    const int64_t* step = m.example_bytes;
+    const auto place = [&](void* first) { *slot++ = static_cast<std::byte*>(first) + (step ? done * *step++ : 0); };
+    for (int32_t i = 0; i < m.input_count; ++i) place(const_cast<void*>(inputs[i]));
+    for (int32_t i = 0; i < m.output_count; ++i) place(outputs[i]);
+    hone::math::level::run_object({table->works, table->work_count, slots, at + m.arena_bytes, m.scratch_bytes,
+                                   m.mutable_part->parallel_for, m.mutable_part->context, m.flush_denormals});
+    if (!m.example_bytes) break;
+  }
   return kHoneOk;
 }
 

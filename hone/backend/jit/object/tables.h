@@ -4,10 +4,15 @@
 
 namespace hone::object {
 
-/// The works of one instruction-set level.
-struct Level {
+struct Table {
+  int64_t batch;
   const math::ObjectWork* works;
   int64_t work_count;
+};
+/// The tables of one instruction-set level.
+struct Level {
+  const Table* tables;  ///< by decreasing batch, the last of 1 example
+  int64_t table_count;
 };
 /// What a state starts with.
 struct Initial {
@@ -28,6 +33,7 @@ struct Model {
   const char* weight_header;   ///< kWeightHeader bytes that a file of weights begins with
   Mutable* mutable_part;
   const Initial* initial;
+  const int64_t* example_bytes;  ///< of inputs, then outputs; null: the model has one batch size
   int64_t initial_count;
   int64_t constant_bytes, state_bytes, arena_bytes, scratch_bytes, slots_bytes;
   int32_t input_count, output_count;
