@@ -203,7 +203,7 @@ struct TextSink {
   bool listings = false;  ///< LLVM IR and assembly are wanted
 };
 
-inline constexpr int32_t kVersion = 4;
+inline constexpr int32_t kVersion = 5;
 
 /// What libhone-jit.so offers. Its functions are thread-safe and do not throw. They write an Object and give true, or
 /// an Error.
