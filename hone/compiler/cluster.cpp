@@ -22,11 +22,17 @@ constexpr uint32_t kNear = 64;  // calls between two that are worth one kernel t
 
 struct Cluster {
   std::vector<uint32_t> members;  // ascending
+  uint32_t at = 0;                // where it stands: its last member but for those that stand earlier than they did
   Shape shape;                    // of values that are not per row
   int64_t length = 1;             // elements of a row; 1: nothing is reduced or repeated yet
+  ReduceStep fold{1, 0, 1};       // of results that are folded after the loop; extent 0: none
   bool closed = false;            // a call outside reads a member: what joined later might depend on it
   uint32_t merged_into = kNone;
 };
+
+enum Form : uint8_t { kElements, kPerRow, kFolded };  // of a member's result
+
+bool folds_all(const ReduceStep& fold) { return fold.extent > 0 && !of_columns(fold); }
 
 // Where an operand comes from, behind what only moves elements: each of the producer's stands `times` times in a row.
 struct Source {
@@ -36,8 +42,9 @@ struct Source {
 };
 
 // Calls join clusters in program order, and only clusters that nobody else has read: so no way leads out of a cluster
-// and back, and each can stand where its last member stood. Reshapes and broadcasts of a row's result are nobody: each
-// reader has its own.
+// and back, and each can stand where its last member stood. A reduction may join later, if all that it reads is there
+// where the cluster stands: what it reads need not be kept then. Reshapes and broadcasts of a row's result are nobody:
+// each reader has its own.
 class Clusterer {
  public:
   Clusterer(const ir::Graph& graph, std::vector<FusionDecision>* log, uint64_t cut_seed)
@@ -47,7 +54,8 @@ class Clusterer {
         log_(log),
         cut_seed_(cut_seed),
         of_node_(nodes_.size(), kNone),
-        per_row_(nodes_.size()) {}
+        form_(nodes_.size()),
+        reader_(graph.values(), kNone) {}
 
   ir::Graph run() {
     for (uint32_t n = 0; n < nodes_.size(); ++n) {
@@ -67,11 +75,20 @@ class Clusterer {
     if (node.results != 1) return false;
     const Shape& shape = graph_.type(node.first_result).shape;
     if (!shape.is_static() || shape.count() == 0) return false;
+    if (folded(graph_, node).extent > 0) return true;
+    if (const int64_t columns = reduced_columns(graph_, node); columns > 1 && clusterable(graph_.operands(node)[0]))
+      note({&n, 1},
+           columns < kMinColumns
+               ? fmt::format("not fused: {} columns, fewer than {}, for which the kernel of reductions is faster",
+                             columns, kMinColumns)
+               : fmt::format("not fused: {} columns, more than {}", columns, codegen::kMaxRow),
+           0);
     const int64_t row = reduced_row(graph_, node);
     if (row > codegen::kMaxRow)
       note({&n, 1}, fmt::format("not fused: rows of {} elements, more than {}", row, codegen::kMaxRow), 0);
     return clusters(*node.op) || (row > 1 && row <= codegen::kMaxRow);
   }
+  bool clusterable(ir::ValueId value) { return cluster_of(source(value).producer) != kNone; }
   const Shape& shape_of(uint32_t n) const { return graph_.type(nodes_[n].first_result).shape; }
 
   Source source(ir::ValueId value) const {
@@ -95,38 +112,56 @@ class Clusterer {
 
   // What a cluster must become, so that a call may join it.
   struct Role {
-    bool per_row = false;  // the call gives an element for each row
+    Form form = kElements;  // of the call's result
     Shape shape;
     int64_t length = 1;
+    ReduceStep fold{1, 0, 1};
   };
   // Null, or the role of call n as a reader of a member of c, which is not closed.
   std::optional<Role> role_in(const Cluster& c, const Source& from, uint32_t n) const {
-    const int64_t row = reduced_row(graph_, nodes_[n]);
-    const bool as_it_is = !from.moved && (c.length == 1 || per_row_[from.producer] == 0);
-    if (row > 1) {
-      if (!as_it_is || (c.length > 1 && c.length != row)) return {};
-      return Role{true, c.shape, row};
+    const Form read = form_[from.producer];
+    if (read == kFolded) return {};
+    if (const ReduceStep fold = folded(graph_, nodes_[n]); fold.extent > 0) {
+      if (read == kPerRow || from.times > 1) return {};
+      return folding(c, fold);
     }
-    if (as_it_is && c.shape == shape_of(n)) return Role{false, c.shape, c.length};
+    const int64_t row = reduced_row(graph_, nodes_[n]);
+    const bool as_it_is = !from.moved && read == kElements;
+    if (row > 1) {
+      if (!as_it_is || folds_all(c.fold) || (c.length > 1 && c.length != row)) return {};
+      return Role{kPerRow, c.shape, row, c.fold};
+    }
+    if (as_it_is && c.shape == shape_of(n)) return Role{kElements, c.shape, c.length, c.fold};
+    if (folds_all(c.fold)) return {};
     if (c.length == 1) {  // its values would be rows' results
       if (from.times == 1 || c.shape.count() * from.times != shape_of(n).count()) return {};
-      return Role{false, shape_of(n), from.times};
+      return Role{kElements, shape_of(n), from.times};
     }
-    if (per_row_[from.producer] == 0) return {};
-    if (from.times == 1) return Role{true, c.shape, c.length};
-    if (from.times == c.length && c.shape == shape_of(n)) return Role{false, c.shape, c.length};
+    if (read == kElements) return {};
+    if (from.times == 1) return Role{kPerRow, c.shape, c.length, c.fold};
+    if (from.times == c.length && c.shape == shape_of(n)) return Role{kElements, c.shape, c.length, c.fold};
     return {};
   }
+  // The role of a reduction that is folded, of elements of c.
+  static std::optional<Role> folding(const Cluster& c, const ReduceStep& fold) {
+    const int64_t length = of_columns(fold) ? fold.inner : math::kReduceBlock;
+    if (c.fold.extent > 0 ? !(c.fold == fold) : c.length > 1 && (folds_all(fold) || c.length != length)) return {};
+    return Role{kFolded, c.shape, length, fold};
+  }
   // The role of a call in both clusters as one, `own` being what it is in the first.
-  std::optional<Role> common(const Cluster& own, bool own_per_row, const Cluster& c, const Role& in_c) const {
+  static std::optional<Role> common(const Cluster& own, Form own_form, const Cluster& c, const Role& in_c) {
     const bool own_plain = own.length == 1, c_plain = c.length == 1 && in_c.length == 1;
-    if (c_plain && !own_plain) return Role{own_per_row, own.shape, own.length};
+    if (c_plain && !own_plain) return Role{own_form, own.shape, own.length, own.fold};
     if (own_plain) {
       if (c.length == 1 && in_c.length > 1) return {};  // rows only where something is reduced
       return in_c;
     }
-    if (own.length != in_c.length || own_per_row != in_c.per_row || !(own.shape == in_c.shape)) return {};
-    return in_c;
+    if (own.length != in_c.length || own_form != in_c.form || !(own.shape == in_c.shape)) return {};
+    if (folds_all(own.fold) != folds_all(in_c.fold)) return {};
+    if (own.fold.extent > 0 && in_c.fold.extent > 0 && !(own.fold == in_c.fold)) return {};
+    Role both = in_c;
+    if (own.fold.extent > 0) both.fold = own.fold;
+    return both;
   }
 
   // Joins the clusters of its operands, or begins one.
@@ -135,27 +170,76 @@ class Clusterer {
     for (int again = 0; again < 2; ++again) {  // some operands can only join what others have made
       for (const ir::ValueId operand : graph_.operands(nodes_[n])) join(n, operand, own);
     }
+    for (const ir::ValueId operand : graph_.operands(nodes_[n])) join_sibling(n, operand, own);
+    for (const ir::ValueId operand : graph_.operands(nodes_[n])) reader_[operand] = n;
     if (own != kNone) return;
-    const int64_t row = reduced_row(graph_, nodes_[n]);
-    per_row_[n] = row > 1 ? 1 : 0;
     of_node_[n] = static_cast<uint32_t>(clusters_.size());
-    clusters_.push_back({.members = {n},
-                         .shape = row > 1 ? graph_.type(graph_.operands(nodes_[n])[0]).shape : shape_of(n),
-                         .length = std::max<int64_t>(row, 1)});
+    Cluster& made = clusters_.emplace_back(Cluster{.members = {n}, .at = n, .shape = shape_of(n)});
+    if (const int64_t row = reduced_row(graph_, nodes_[n]); reduce_kind(*nodes_[n].op) >= 0) {
+      made.shape = graph_.type(graph_.operands(nodes_[n])[0]).shape;
+      const ReduceStep fold = folded(graph_, nodes_[n]);
+      become(made, fold.extent > 0 ? *folding(made, fold) : Role{kPerRow, made.shape, row});
+      form_[n] = fold.extent > 0 ? kFolded : kPerRow;
+    }
   }
 
   void join(uint32_t n, ir::ValueId operand, uint32_t& own) {
     const Source from = source(operand);
     const uint32_t c = cluster_of(from.producer);
-    if (c == kNone || c == own || clusters_[c].closed) return;
+    if (c == kNone || c == own || !open_to(n, c, own)) return;
     std::optional<Role> role = role_in(clusters_[c], from, n);
     if (!role) return;
-    if (own == kNone && clusters_[c].length == 1 && role->length > 1 && !role->per_row) return;
-    if (own != kNone) role = common(clusters_[own], per_row_[n] != 0, clusters_[c], *role);
-    if (!role) return;
-    if (cut_seed_ != 0 && hash_combine(hash_combine(cut_seed_, n), operand) % 2 == 0) return;
+    if (own == kNone && clusters_[c].length == 1 && role->length > 1 && role->form == kElements) return;
     const bool only_reader = users_.outputs[operand] == 0 && users_.of(operand).size() == 1;
-    if (!only_reader && n - clusters_[c].members.back() > kNear) return;
+    unite(n, operand, c, *role, only_reader, own);
+  }
+
+  // A cluster that reads the same elements and that nobody has read: one loop reads them once.
+  void join_sibling(uint32_t n, ir::ValueId operand, uint32_t& own) {
+    const uint32_t c = cluster_of(reader_[operand]);
+    if (c == kNone || c == own || !open_to(n, c, own) || reads(n, c, false)) return;
+    const Cluster& other = clusters_[c];
+    if (graph_.type(operand).shape.count() != other.shape.count()) return;
+    std::optional<Role> role;
+    if (const ReduceStep fold = folded(graph_, nodes_[n]); fold.extent > 0) {
+      role = folding(other, fold);
+    } else if (const int64_t row = reduced_row(graph_, nodes_[n]); row > 1) {
+      const bool fits = other.shape == graph_.type(operand).shape && !folds_all(other.fold) &&
+                        (other.length == 1 || other.length == row);
+      if (fits) role = Role{kPerRow, other.shape, row, other.fold};
+    } else if (other.shape == shape_of(n)) {
+      role = Role{kElements, other.shape, other.length, other.fold};
+    }
+    if (role) unite(n, operand, c, *role, false, own);
+  }
+
+  bool open_to(uint32_t n, uint32_t c, uint32_t own) {
+    if (own != kNone && clusters_[own].closed) return false;
+    return !clusters_[c].closed || (own == kNone && reduce_kind(*nodes_[n].op) >= 0 && can_stand_at(n, c));
+  }
+  // Whether what n reads is in c or stands before it.
+  bool can_stand_at(uint32_t n, uint32_t c) {
+    return std::ranges::all_of(graph_.operands(nodes_[n]), [&](ir::ValueId operand) {
+      const uint32_t producer = source(operand).producer, other = cluster_of(producer);
+      if (producer == kNone || other == c) return true;
+      return (other == kNone ? producer : clusters_[other].at) < clusters_[c].at;
+    });
+  }
+
+  // Whether n reads a member of c, or one that is folded.
+  bool reads(uint32_t n, uint32_t c, bool fold) {
+    return std::ranges::any_of(graph_.operands(nodes_[n]), [&](ir::ValueId operand) {
+      const uint32_t producer = source(operand).producer;
+      return cluster_of(producer) == c && (!fold || form_[producer] == kFolded);
+    });
+  }
+
+  // Makes n, or its own cluster, part of cluster c, where it has this role.
+  void unite(uint32_t n, ir::ValueId operand, uint32_t c, const Role& in_c, bool far, uint32_t& own) {
+    const std::optional<Role> role = own == kNone ? in_c : common(clusters_[own], form_[n], clusters_[c], in_c);
+    if (!role || reads(n, c, true)) return;
+    if (cut_seed_ != 0 && hash_combine(hash_combine(cut_seed_, n), operand) % 2 == 0) return;
+    if (!far && n - clusters_[c].at > kNear) return;
     std::vector<uint32_t> members = clusters_[c].members;
     if (own == kNone) {
       members.push_back(n);
@@ -173,16 +257,17 @@ class Clusterer {
       clusters_[c].merged_into = own;
     }
     clusters_[own].members = std::move(members);
-    per_row_[n] = role->per_row ? 1 : 0;
+    if (!clusters_[own].closed) clusters_[own].at = n;
+    form_[n] = role->form;
   }
 
   // Values of the shape that rows have one element for each of become such.
   void become(Cluster& c, const Role& role) {
     const bool demoted = c.length == 1 && role.length > 1 && c.shape.count() != role.shape.count();
     if (demoted) {
-      for (const uint32_t n : c.members) per_row_[n] = 1;
+      for (const uint32_t n : c.members) form_[n] = kPerRow;
     }
-    c.shape = role.shape, c.length = role.length;
+    c.shape = role.shape, c.length = role.length, c.fold = role.fold;
   }
 
   bool inside(ir::ValueId value, std::span<const uint32_t> members) const {
@@ -208,7 +293,7 @@ class Clusterer {
         const bool waits =
             repeats(graph_, nodes_[n]) > 0 && cluster_of(source(nodes_[n].first_result).producer) != kNone;
         if (!waits) copy(n, rewriter);
-      } else if (clusters_[c].members.back() == n) {
+      } else if (clusters_[c].at == n) {
         emit_cluster(clusters_[c], rewriter);
       }
     }
@@ -269,6 +354,27 @@ class Clusterer {
     std::vector<std::pair<ir::ValueId, ir::ValueId>> inner_;  // value of the graph, of the body; few
   };
 
+  double bytes_of(ir::ValueId value) const {
+    const TensorType& type = graph_.type(value);
+    return static_cast<double>(type.shape.count()) * static_cast<double>(size_of(type.dtype));
+  }
+  // Bytes of operands that several calls read, but for the first time; what is repeated by a broadcast does not count.
+  double read_once(std::span<const uint32_t> members) const {
+    std::vector<ir::ValueId> seen;
+    double bytes = 0;
+    for (const uint32_t n : members) {
+      const size_t before = seen.size();
+      for (const ir::ValueId operand : graph_.operands(nodes_[n])) {
+        const uint32_t producer = graph_.producer(operand);
+        if (inside(operand, members) || (producer != kNone && nodes_[producer].op == &ops::broadcast_in_dim)) continue;
+        const auto by_others = std::span(seen).first(before);
+        if (std::ranges::find(by_others, operand) != by_others.end()) bytes += bytes_of(operand);
+        if (std::ranges::find(seen, operand) == seen.end()) seen.push_back(operand);
+      }
+    }
+    return bytes;
+  }
+
   void emit_cluster(const Cluster& cluster, ir::Rewriter& rewriter) {
     if (cluster.members.size() < 2) {
       for (const uint32_t n : cluster.members) copy(n, rewriter);
@@ -283,15 +389,14 @@ class Clusterer {
       again = again || nodes_[n].again;
     }
     std::vector<ir::ValueId> results, outputs;
-    double saved = 0;
+    double saved = read_once(cluster.members);
     for (const uint32_t n : cluster.members) {
       const ir::ValueId value = nodes_[n].first_result;
       if (read_outside(value, cluster.members)) {
         results.push_back(value);
         outputs.push_back(body[value]);
       } else {
-        saved += 2 * static_cast<double>(graph_.type(value).shape.count()) *
-                 static_cast<double>(size_of(graph_.type(value).dtype));
+        saved += 2 * bytes_of(value);
       }
     }
     FusionAttrs attrs{{std::make_shared<ir::Graph>(body.finish(std::move(outputs)))}};
@@ -304,14 +409,19 @@ class Clusterer {
         rewriter.to().add(ops::fusion, attrs, body.operands, static_cast<uint32_t>(results.size()), origin, again);
     const ir::ValueId first = rewriter.to().graph().nodes()[made].first_result;
     for (size_t i = 0; i < results.size(); ++i) rewriter.set(results[i], first + static_cast<uint32_t>(i));
-    note(cluster.members, {}, saved, cluster.length);
+    note(cluster.members, {}, saved, &cluster);
   }
 
-  void note(std::span<const uint32_t> calls, const std::string& why, double saved, int64_t length = 1) {
+  static std::string space_of(const Cluster& cluster) {
+    if (folds_all(cluster.fold)) return fmt::format(" over all {} elements", cluster.fold.extent);
+    if (cluster.fold.extent > 0) return fmt::format(" over columns of {}", cluster.length);
+    return cluster.length > 1 ? fmt::format(" over rows of {}", cluster.length) : "";
+  }
+  void note(std::span<const uint32_t> calls, const std::string& why, double saved, const Cluster* made = nullptr) {
     if (!log_) return;
     std::string names;
     for (const uint32_t n : calls) names += fmt::format("{}{}", names.empty() ? "" : " + ", nodes_[n].op->name);
-    const std::string rows = length > 1 ? fmt::format(" over rows of {}", length) : "";
+    const std::string rows = made ? space_of(*made) : "";
     log_->push_back({why.empty() ? names + " -> 1 kernel" + rows : names + ": " + why,
                      graph_.origin(nodes_[calls[0]]).location(), static_cast<int64_t>(calls.size()), saved});
   }
@@ -323,7 +433,8 @@ class Clusterer {
   uint64_t cut_seed_;
   std::vector<Cluster> clusters_;
   std::vector<uint32_t> of_node_;
-  std::vector<uint8_t> per_row_;  // by node, in its cluster
+  std::vector<Form> form_;        // by node, in its cluster
+  std::vector<uint32_t> reader_;  // by value, the last call that clusters gather
 };
 
 }  // namespace

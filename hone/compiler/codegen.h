@@ -23,10 +23,11 @@ enum class Level : int32_t { v2, v3, v4, neon };
 /// Elements of a row at most, where clusters reduce rows: those of a few values fit an L2.
 inline constexpr int64_t kMaxRow = 16384;
 
-/// One call of a cluster: a row of ops.def's ELEMENTWISE, a conversion (kConvert), or a reduction of each row by
-/// math::ReduceKind k (kReduce - k). Its result is a value of its own.
+/// One call of a cluster: a row of ops.def's ELEMENTWISE, a conversion (kConvert), or a reduction by math::ReduceKind
+/// k: of each row (kReduce - k), or of columns (kFold - k), whose result has the accumulators' type and is added to.
+/// Its result is a value of its own.
 struct MapStep {
-  static constexpr int32_t kConvert = -1, kReduce = -2;
+  static constexpr int32_t kConvert = -1, kReduce = -2, kFold = -16;
   int32_t row = 0;
   int32_t type = 0;  ///< element type of the operands, in DType's order; select's: of the branches
   int32_t operands = 0;
@@ -52,7 +53,8 @@ struct MapProgram {
 };
 
 constexpr bool splat(uint64_t splats, size_t operand) { return operand < 64 && (splats >> operand & 1) != 0; }
-constexpr bool reduces(const MapStep& step) { return step.row <= MapStep::kReduce; }
+constexpr bool reduces(const MapStep& step) { return step.row <= MapStep::kReduce && step.row > MapStep::kFold; }
+constexpr bool folds(const MapStep& step) { return step.row <= MapStep::kFold; }
 /// Loops over a row; more than one only where something is reduced.
 constexpr int32_t phases(const MapStep* steps, int32_t count) {
   int32_t loops = 1;
@@ -66,8 +68,10 @@ constexpr int32_t phases(const MapStep* steps, int32_t count) {
 /// `pointers` are the operands, then the results, at their first row, `strides` the bytes from one row of each to the
 /// next. Without reductions: one row of n elements, n a positive multiple of lanes_of(program); strides are not read.
 /// With: `rows` >= 1 rows of 1 <= n <= kMaxRow elements, and behind the results a row of scratch for each kept value,
-/// with room for n elements and kVectorBytes more. A result may lie where an operand of the same type does, but for a
-/// splat. The bits of the tiles (math/kernels.h) and of math::ReduceKernels::row; of a NaN only that it is one.
+/// with room for n elements and kVectorBytes more. A reduction of rows gives the type that its result has among
+/// `types`, which may be the accumulators'. Accumulators of columns, n, are read and written: the rows go into them in
+/// turn. A result may lie where an operand of the same type does, but for a splat. The bits of the tiles
+/// (math/kernels.h) and of math::ReduceKernels::row; of a NaN only that it is one.
 using MapFn = void (*)(void* const* pointers, const int64_t* strides, int64_t rows, int64_t n);
 
 /// Lanes of any element type take no more.
@@ -199,7 +203,7 @@ struct TextSink {
   bool listings = false;  ///< LLVM IR and assembly are wanted
 };
 
-inline constexpr int32_t kVersion = 4;
+inline constexpr int32_t kVersion = 5;
 
 /// What libhone-jit.so offers. Its functions are thread-safe and do not throw. They write an Object and give true, or
 /// an Error.

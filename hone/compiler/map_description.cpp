@@ -11,10 +11,10 @@
 namespace hone::compiler {
 namespace {
 
-codegen::MapStep step_of(const Op& op, AttrRef attrs, DType type, size_t operands) {
+codegen::MapStep step_of(const Op& op, AttrRef attrs, DType type, size_t operands, bool columns = false) {
   codegen::MapStep step{};
   const int reduction = reduce_kind(op);
-  step.row = reduction >= 0         ? codegen::MapStep::kReduce - reduction
+  step.row = reduction >= 0         ? (columns ? codegen::MapStep::kFold : codegen::MapStep::kReduce) - reduction
              : &op == &ops::convert ? codegen::MapStep::kConvert
                                     : op.elementwise;
   step.type = static_cast<int32_t>(type);
@@ -36,10 +36,15 @@ MapDescription::MapDescription(const ir::Graph& body) {
   rows = space.rows, length = space.length;
   std::vector<int32_t> place(body.values());  // of a value of the body: operands first
   std::vector<bool> approximate;              // by step
+  const auto stored = [&](ir::ValueId v) {    // partial results are accumulators
+    const DType dtype = body.type(v).dtype;
+    return space.is_fold[v] != 0 ? compute_type(dtype) : dtype;
+  };
   const auto add = [&](ir::ValueId v) {
     place[v] = static_cast<int32_t>(types.size());
-    types.push_back(static_cast<int32_t>(body.type(v).dtype));
+    types.push_back(static_cast<int32_t>(stored(v)));
   };
+  const bool columns = space.fold.extent > 0 && of_columns(space.fold);
   for (const ir::Input& input : body.inputs()) {
     if (space.per_row[input.value] != 0) splats |= uint64_t{1} << types.size();
     add(input.value);
@@ -51,8 +56,10 @@ MapDescription::MapDescription(const ir::Graph& body) {
       place[node.first_result] = place[operands[0]];
       continue;
     }
-    codegen::MapStep step = step_of(*node.op, node.attrs, body.type(operands[typed(*node.op)]).dtype, operands.size());
-    step.per_row = space.per_row[node.first_result];
+    const bool fold = space.is_fold[node.first_result] != 0;
+    codegen::MapStep step =
+        step_of(*node.op, node.attrs, body.type(operands[typed(*node.op)]).dtype, operands.size(), fold && columns);
+    step.per_row = fold ? !columns : space.per_row[node.first_result];
     for (size_t i = 0; i < operands.size(); ++i) step.in[i] = place[operands[i]];
     steps.push_back(step);
     approximate.push_back(node.op->numerics == NumericsClass::Approximate);
@@ -60,7 +67,7 @@ MapDescription::MapDescription(const ir::Graph& body) {
   }
   for (const ir::ValueId output : body.outputs()) {
     results.push_back(place[output]);
-    items.push_back(static_cast<uint8_t>(size_of(body.type(output).dtype)));
+    items.push_back(static_cast<uint8_t>(size_of(stored(output))));
   }
   if (space.length > 1) plan_phases(approximate);
 }
@@ -86,6 +93,7 @@ void MapDescription::plan_phases(const std::vector<bool>& approximate) {
     price[v] = std::min(price[v], kMany);
   }
   const int32_t last = codegen::phases(steps.data(), static_cast<int32_t>(steps.size())) - 1;
+  for (codegen::MapStep& step : steps) step.phase = codegen::folds(step) ? last : step.phase;
   for (const int32_t v : results) last_read[static_cast<size_t>(v)] = last;
   for (size_t i = steps.size(); i-- > 0;) {
     codegen::MapStep& step = steps[i];

@@ -72,6 +72,9 @@ ir::Graph fuse_updates(const ir::Graph& graph, std::vector<FusionDecision>* log 
 ///   %1 = add %0, %b; %2 = relu %1   =>   %2 = fusion(%0, %b) { add, relu }
 ///   %1 = reduce_sum %0, [1]; %2 = broadcast_in_dim %1; %3 = divide %0, %2
 ///   =>   %3 = fusion(%0) { reduce_sum, broadcast_in_dim, divide }
+/// Reductions of all elements and of columns join what they reduce, which is then computed in their loop; what reads
+/// their results is another cluster. Calls that read the same elements and not each other are one cluster, too.
+///   %1 = multiply %0, %0; %2 = reduce_sum %1, [0]   =>   %2 = fusion(%0) { multiply, reduce_sum }
 /// `cut_seed`, unless 0, keeps calls apart at random: another partition with the same bits, for tests.
 ir::Graph cluster(const ir::Graph& graph, std::vector<FusionDecision>* log = nullptr, uint64_t cut_seed = 0);
 

@@ -31,9 +31,11 @@ FusionStep step_of(const ir::Graph& body, const ir::Node& node, const compiler::
   const auto type = [&](size_t i) { return body.type(body.operands(node)[i]).dtype; };
   FusionStep step;
   if (const int kind = reduce_kind(*node.op); kind >= 0) {
-    step.kind = FusionStep::Reduce;
-    step.row = kernels().reduce[kind][static_cast<int>(type(0))].row;
-    if (compute_type(type(0)) != type(0)) step.tile = conversion(compute_type(type(0)), type(0));
+    const math::ReduceKernels& reduce = kernels().reduce[kind][static_cast<int>(type(0))];
+    const bool fold = space.is_fold[node.first_result] != 0;
+    step.kind = fold && compiler::of_columns(space.fold) ? FusionStep::Fold : FusionStep::Reduce;
+    step.row = reduce.row, step.columns = &reduce, step.from = size_of(type(0));
+    if (!fold && compute_type(type(0)) != type(0)) step.tile = conversion(compute_type(type(0)), type(0));
   } else if (node.op->elementwise >= 0) {
     step.tile = kernels().elementwise[node.op->elementwise][static_cast<int>(type(node.op == &ops::select ? 1 : 0))];
   } else {
@@ -42,6 +44,17 @@ FusionStep step_of(const ir::Graph& body, const ir::Node& node, const compiler::
     step.tile = conversion(type(0), body.type(node.first_result).dtype);
   }
   return step;
+}
+
+// A fold's place, which is noted as the output of the cluster.
+Place partial(const ir::Graph& body, const compiler::RowSpace& space, int output, FusionProgram& program) {
+  const ir::ValueId result = body.outputs()[static_cast<size_t>(output)];
+  const DType dtype = body.type(result).dtype;
+  const bool columns = compiler::of_columns(space.fold);
+  const size_t item = size_of(compute_type(dtype));
+  program.folds.push_back({output, reduce_kind(*body.nodes()[body.producer(result)].op), dtype,
+                           columns ? space.length : 1, static_cast<int64_t>(item)});
+  return {Place::Partial, !columns, static_cast<int>(program.folds.size()) - 1, item};
 }
 
 // Gives scratch blocks to values that live between steps only. A block is free again after its last reader, which may
@@ -72,6 +85,7 @@ void place_values(const ir::Graph& body, const compiler::RowSpace& space, Fusion
     const auto output = std::ranges::find(body.outputs(), result);
     if (output != body.outputs().end()) {
       place.kind = Place::Result, place.index = static_cast<int>(output - body.outputs().begin());
+      if (space.is_fold[result] != 0) place = partial(body, space, place.index, program);
     } else if (blocks.empty()) {
       place.index = static_cast<int>(program.scratch_blocks[place.per_row]++);
     } else {
@@ -113,7 +127,8 @@ void find_rows(const KernelQuery& query, FusionProgram& program) {
     const Tensor& x = query.inputs[i];
     if (x.layout().dense || program.arrays[i].per_row) continue;
     const Spreader spreader(nullptr, x.shape(), x.layout().strides, size_of(x.dtype()));
-    if (spreader.stride() == 0 && spreader.in_place(program.length)) program.splats |= uint64_t{1} << i;
+    const bool alike = spreader.period() == 1 || (spreader.stride() == 0 && spreader.in_place(program.length));
+    if (alike) program.splats |= uint64_t{1} << i;
   }
 }
 
@@ -136,10 +151,12 @@ std::shared_ptr<FusionProgram> make_fusion_program(const KernelQuery& query) {
   const ir::Graph& body = body_of(query.attrs);
   const compiler::RowSpace space(body);
   auto program = std::make_shared<FusionProgram>();
-  program->rows = space.rows, program->length = space.length;
+  program->rows = space.rows, program->length = space.length, program->count = space.count;
+  program->fold = space.fold;
   place_values(body, space, *program);
   for (const ir::Node& node : body.nodes()) {
     FusionStep step = step_of(body, node, space);
+    program->reduces_rows = program->reduces_rows || (step.row && !space.is_fold[node.first_result]);
     step.operands = static_cast<int>(node.operands), step.out = static_cast<int>(node.first_result);
     for (uint32_t i = 0; i < node.operands; ++i) step.in[i] = static_cast<int>(body.operands(node)[i]);
     if (node.attrs.type() == &attr_type<ParamAttrs>()) {
@@ -155,7 +172,7 @@ std::shared_ptr<FusionProgram> make_fusion_program(const KernelQuery& query) {
     program->arrays.push_back(program->places[input.value]);
   }
   for (const ir::ValueId output : body.outputs()) {
-    program->written.push_back(static_cast<int>(body.producer(output)));
+    program->written.push_back(static_cast<int>(space.is_fold[output] ? body.nodes().size() : body.producer(output)));
     program->arrays.push_back(program->places[output]);
   }
   size_t strided = 0;

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "hone/compiler/plan.h"
+#include "hone/compiler/row_space.h"
+#include "hone/ir/region.h"
 #include "hone/math/map_rows.h"
 #include "hone/ops/attrs.h"
 #include "hone/ops/box.h"
@@ -55,9 +57,99 @@ std::optional<int64_t> row_step(const Shape& shape, const Ints& strides, int64_t
   return {};
 }
 
+// What a cluster folds, as calls of reductions behind it: each reads a value that the cluster then gives as well.
+struct Unfolded {
+  FusionAttrs cluster;
+  std::vector<TensorType> types;   // its results: the query's that are not folded, then what is folded
+  std::vector<WorkMemory> memory;  // where they go
+  std::vector<int64_t> temporaries;
+  struct Fold {
+    const ir::Node* node;
+    size_t result;  // of the cluster
+    int32_t output;
+  };
+  std::vector<Fold> folds;
+};
+
+Unfolded unfolded(const ir::Graph& body, const compiler::RowSpace& space) {
+  Unfolded to;
+  ir::Builder builder(body.shared_context());
+  std::vector<ir::ValueId> made(body.values()), outputs;
+  std::vector<size_t> given(body.values(), SIZE_MAX);  // which result a value is
+  for (const ir::Input& input : body.inputs()) made[input.value] = builder.add_input(body.type(input.value), {});
+  for (const ir::Node& node : body.nodes()) {
+    if (space.is_fold[node.first_result] != 0) continue;
+    SmallVector<ir::ValueId, 4> operands;
+    for (const ir::ValueId operand : body.operands(node)) operands.push_back(made[operand]);
+    made[node.first_result] = builder.add_one(*node.op, node.attrs, {operands.data(), operands.size()}, node.origin);
+  }
+  const auto give = [&](ir::ValueId value, WorkMemory memory) {
+    given[value] = outputs.size();
+    outputs.push_back(made[value]);
+    to.types.push_back(body.type(value));
+    to.memory.push_back(memory);
+  };
+  for (size_t i = 0; i < body.outputs().size(); ++i) {
+    if (space.is_fold[body.outputs()[i]] == 0) give(body.outputs()[i], {WorkMemory::Output, static_cast<int32_t>(i)});
+  }
+  for (size_t i = 0; i < body.outputs().size(); ++i) {
+    if (space.is_fold[body.outputs()[i]] == 0) continue;
+    const ir::Node& node = body.nodes()[body.producer(body.outputs()[i])];
+    const ir::ValueId x = body.operands(node)[0];
+    if (given[x] == SIZE_MAX) {
+      const TensorType& type = body.type(x);
+      give(x, {WorkMemory::Temporary, static_cast<int32_t>(to.temporaries.size())});
+      to.temporaries.push_back(type.shape.count() * static_cast<int64_t>(size_of(type.dtype)));
+    }
+    to.folds.push_back({&node, given[x], static_cast<int32_t>(i)});
+  }
+  to.cluster.body.push_back(std::make_shared<ir::Graph>(builder.finish(std::move(outputs))));
+  return to;
+}
+
+// `from`'s works behind those of `to`, on other operands and results.
+void append(Works& to, Works from, std::span<const WorkMemory> inputs, std::span<const WorkMemory> outputs) {
+  const auto first = static_cast<int32_t>(to.temporaries.size());
+  for (Work& work : from.works) {
+    for (WorkMemory& m : work.memory) {
+      const auto index = static_cast<size_t>(m.index);
+      const int64_t offset = m.offset;
+      m = m.kind == WorkMemory::Input    ? inputs[index]
+          : m.kind == WorkMemory::Output ? outputs[index]
+                                         : WorkMemory{WorkMemory::Temporary, first + m.index};
+      m.offset += offset;
+    }
+    to.works.push_back(std::move(work));
+  }
+  to.temporaries.insert(to.temporaries.end(), from.temporaries.begin(), from.temporaries.end());
+}
+
+Works folding_works(const KernelQuery& query, const ir::Graph& body, const compiler::RowSpace& space) {
+  const Unfolded parts = unfolded(body, space);
+  Works works;
+  works.temporaries = parts.temporaries;
+  SmallVector<WorkMemory, 8> inputs;
+  for (size_t i = 0; i < query.inputs.size(); ++i) inputs.push_back({WorkMemory::Input, static_cast<int32_t>(i)});
+  append(works, map_works({ops::fusion, parts.cluster, query.inputs, parts.types}), {inputs.data(), inputs.size()},
+         parts.memory);
+  for (const auto& [node, result, output] : parts.folds) {
+    const Tensor x = compiler::placeholder(body.type(body.operands(*node)[0]));
+    const TensorType& type = query.outputs[static_cast<size_t>(output)];
+    const WorkMemory to{WorkMemory::Output, output};
+    append(works, kernels(*node->op)[0].works({*node->op, node->attrs, {&x, 1}, {&type, 1}}),
+           {&parts.memory[result], 1}, {&to, 1});
+  }
+  return works;
+}
+
 }  // namespace
 
 Works map_works(const KernelQuery& query) {
+  if (&query.op == &ops::fusion) {
+    const ir::Graph& body = ir::graph_of(query.attrs.as<FusionAttrs>().body[0]);
+    const compiler::RowSpace space(body);
+    if (space.fold.extent > 0) return folding_works(query, body, space);
+  }
   Works works;
   const Shape& shape = query.outputs[0].shape;
   if (shape.count() == 0) return works;
@@ -95,7 +187,7 @@ Works map_works(const KernelQuery& query) {
     Work work = Work::of(math::WorkId::MapReduced, rows);
     work.memory = std::move(memory);
     work.count = cluster->rows;
-    work.grain = std::max<int64_t>(kGrain / static_cast<int64_t>(cluster->steps.size()) / cluster->length, 1);
+    work.grain = std::max<int64_t>(kGrain / std::max<int64_t>(std::ssize(cluster->steps), 1) / cluster->length, 1);
     work.scratch = std::ssize(cluster->kept) * math::kept_bytes(cluster->length);
     work.cluster = std::move(cluster);
     works.works.push_back(std::move(work));
@@ -129,7 +221,7 @@ Works map_works(const KernelQuery& query) {
   Work work = Work::of(math::WorkId::Map, rows);
   work.memory = std::move(memory);
   work.count = shape.count();
-  work.grain = std::max<int64_t>(kGrain / static_cast<int64_t>(cluster->steps.size()), 1024);
+  work.grain = std::max<int64_t>(kGrain / std::max<int64_t>(std::ssize(cluster->steps), 1), 1024);
   work.scratch = static_cast<int64_t>(strides.size()) * codegen::kVectorBytes;
   work.cluster = std::move(cluster);
   works.works.push_back(std::move(work));

@@ -28,7 +28,8 @@ bool emit_map(const codegen::MapProgram& program, llvm::Module& module, const ch
   function->addFnAttr("min-legal-vector-width", width);
 
   const int lanes = codegen::lanes_of(program);
-  if (std::any_of(program.steps, program.steps + program.step_count, codegen::reduces))
+  const auto reduces = [](const codegen::MapStep& step) { return codegen::reduces(step) || codegen::folds(step); };
+  if (std::any_of(program.steps, program.steps + program.step_count, reduces))
     return emit_row_map(program, *function, lanes);
   llvm::BasicBlock* const entry = llvm::BasicBlock::Create(context, "entry", function);
   llvm::BasicBlock* const loop = llvm::BasicBlock::Create(context, "loop", function);

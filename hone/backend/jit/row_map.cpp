@@ -15,7 +15,9 @@ using codegen::MapStep;
 constexpr int kBlocks = static_cast<int>(codegen::kMaxRow / math::kReduceBlock);
 static_assert(codegen::kMaxRow % math::kReduceBlock == 0);
 
-const ReduceRow* row_of(const MapStep& step) { return reduce_row(MapStep::kReduce - step.row, step.type); }
+const ReduceRow* row_of(const MapStep& step) {
+  return reduce_row((codegen::folds(step) ? MapStep::kFold : MapStep::kReduce) - step.row, step.type);
+}
 
 // All that later blocks of code read lies in memory, which costs nothing: registers are not kept between blocks anyway.
 class Emitter {
@@ -32,7 +34,7 @@ class Emitter {
 
   bool run() {
     for (int i = 0; i < program_.step_count; ++i) {
-      if (codegen::reduces(step(i)) ? !row_of(step(i)) : !has_functor(i)) return false;
+      if (codegen::reduces(step(i)) || codegen::folds(step(i)) ? !row_of(step(i)) : !has_functor(i)) return false;
     }
     ir_.SetInsertPoint(llvm::BasicBlock::Create(function_.getContext(), "entry", &function_));
     allocate();
@@ -266,14 +268,26 @@ class Emitter {
     if (!last_) return;
     std::vector<Node> results;  // all are read before one is written, where an operand may lie
     for (int k = 0; k < program_.result_count; ++k)
-      results.push_back(per_row(program_.results[k]) ? nullptr : value(program_.results[k]));
+      results.push_back(per_row(program_.results[k]) ? nullptr : value(unfolded(program_.results[k])));
     for (int k = 0; k < program_.result_count; ++k) {
       if (!results[static_cast<size_t>(k)]) continue;
       const Kind of = kind(program_.results[k]);
       const Node to = element(pointers_[static_cast<size_t>(program_.operands + k)], of, i_);
+      if (folds(program_.results[k]))
+        results[static_cast<size_t>(k)] = add_to(program_.results[k], results[static_cast<size_t>(k)], to);
       count_ ? builder_.store_first(of, results[static_cast<size_t>(k)], to, count_)
              : builder_.store(results[static_cast<size_t>(k)], to);
     }
+  }
+
+  // A row goes into accumulators of columns.
+  bool folds(int value) const { return step_of(value) && codegen::folds(*step_of(value)); }
+  int unfolded(int value) const { return folds(value) ? step_of(value)->in[0] : value; }
+  Node add_to(int v, Node x, Node accumulators) {
+    const ReduceRow& row = *row_of(*step_of(v));
+    const Node before = count_ ? builder_.load_first(row.accumulator, accumulators, count_)
+                               : builder_.load(row.accumulator, accumulators);
+    return row.apply(row.widen(x), before);
   }
 
   // Where there are several loops: in the first what the last one writes, in the second, which finds all that it reads
@@ -282,7 +296,7 @@ class Emitter {
     for (int k = 0; k < arrays_; ++k) {
       const bool operand = k < program_.operands;
       const int v = operand ? k : program_.results[k - program_.operands];
-      if (per_row(v) || p_ != (operand ? 1 : 0) || (last_ && !operand)) continue;
+      if (per_row(v) || folds(v) || p_ != (operand ? 1 : 0) || (last_ && !operand)) continue;
       builder_.prefetch(ir_.CreateGEP(builder_.lane_type(kind(v)), next_[static_cast<size_t>(k)], {i_}),
                         lanes_ * static_cast<int64_t>(builder_.lane_type(kind(v))->getScalarSizeInBits() / 8));
     }

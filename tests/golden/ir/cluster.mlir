@@ -95,11 +95,13 @@ func.func @main(%arg0: tensor<8x8xf32>) -> tensor<8x8xf32> {
   return %2 : tensor<8x8xf32>
 }
 // -----
-// A reduction of columns parts kernels: the second depends on all rows of the first.
+// A reduction of columns is part of the kernel that makes what it reads; what reads it is another: it depends on all
+// rows.
 // RUN: cluster
-// CHECK: %0 = {{.*}}hone.fusion
-// CHECK: stablehlo.reduce(%0
-// CHECK: hone.fusion
+// CHECK: @main
+// CHECK-NEXT: %0:2 = {{.*}}hone.fusion{{.*}}%arg0
+// CHECK-NEXT: stablehlo.broadcast_in_dim %0#1
+// CHECK-NEXT: hone.fusion{{.*}}%0#0
 // CHECK-NEXT: return
 func.func @main(%arg0: tensor<8x64xf32>) -> tensor<8x64xf32> {
   %zero = stablehlo.constant dense<-0.0> : tensor<f32>
