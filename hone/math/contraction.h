@@ -4,7 +4,34 @@
 #include "hone/math/kernels.h"
 #include "hone/math/vec.h"
 
-namespace hone::math::HONE_LEVEL {
+namespace hone::math {
+
+/// c[i, j] = sum over k of a[i, k] b[k, j] for one panel of at most kPanelBytes of columns: k ascending from +0 (or
+/// from c if `accumulate`), by fma for floats, wrapping for integers; then + bias[j] if there is one. The same bits at
+/// any level.
+struct PanelArgs {
+  const void* a = nullptr;
+  int64_t a_row = 0, a_k = 0;  ///< strides in elements
+  const void* b;  ///< rows of one full panel (what lies beyond `columns` is read, not used), or of several if rows = 1
+  int64_t b_k;
+  void* c;
+  int64_t c_row;
+  int64_t rows, columns, k;
+  const void* bias = nullptr;
+  bool accumulate = false;
+};
+inline constexpr int kPanelBytes = 64;
+
+/// One row of attention scores s[0, n), readable and writable up to the next multiple of 16 (what is there is lost):
+/// online softmax over blocks of keys. mask (true = attend) may be null.
+struct AttentionRow {
+  float* s;
+  int64_t n;
+  const bool* mask;
+  float scale;
+};
+
+namespace HONE_LEVEL {
 
 template <class T>
 Vec<T> multiply_add(Vec<T> a, Vec<T> b, Vec<T> c) {
@@ -227,6 +254,8 @@ void each_vector(int64_t length, F f) {
   }
 }
 
+/// s becomes exp(scale s - new maximum), 0 where masked; updates maximum (from -Inf) and sum; returns the factor for
+/// what was accumulated before.
 inline float softmax_row(const AttentionRow& r, float& maximum, float& sum) {
   PartialFloats largest(-__builtin_inff()), total(0);
   each_vector(r.n, [&](int64_t i, int64_t, int v) {
@@ -251,6 +280,7 @@ inline float softmax_row(const AttentionRow& r, float& maximum, float& sum) {
   return factor;
 }
 
+/// s becomes the probability exp(scale s - lse), 0 where masked.
 inline void probability_row(const AttentionRow& r, float lse) {
   if (lse == -__builtin_inff()) {
     for (int64_t i = 0; i < r.n; ++i) r.s[i] = 0;
@@ -259,6 +289,7 @@ inline void probability_row(const AttentionRow& r, float lse) {
   each_vector(r.n, [&](int64_t i, int64_t, int) { exp(masked_scores(r, i) - Vec<float>(lse)).store(r.s + i); });
 }
 
+/// ds[i] = p[i] (dp[i] - delta) scale, over dp; both padded as AttentionRow's s.
 inline void score_gradient_row(const float* p, float* dp, int64_t length, float delta, float scale) {
   each_vector(length, [&](int64_t i, int64_t, int) {
     const Vec<float> ds = Vec<float>::load(p + i) * (Vec<float>::load(dp + i) - Vec<float>(delta)) * Vec<float>(scale);
@@ -266,6 +297,7 @@ inline void score_gradient_row(const float* p, float* dp, int64_t length, float 
   });
 }
 
+/// In kPanelBytes / 4 partial sums, folded in halves.
 inline float dot_row(const float* a, const float* b, int64_t length) {
   PartialFloats total(0);
   each_vector(length, [&](int64_t i, int64_t n, int v) {
@@ -281,13 +313,5 @@ inline void scale_row(float* x, int64_t n, float factor) {
   for (int64_t i = 0; i < n; ++i) x[i] *= factor;
 }
 
-constexpr void fill_contraction(Kernels& kernels) {
-  kernels.contraction = {{panel<float>, panel<double>, panel<signed char>, panel<short>, panel<int>, panel<long>},
-                         softmax_row,
-                         probability_row,
-                         score_gradient_row,
-                         dot_row,
-                         scale_row};
-}
-
-}  // namespace hone::math::HONE_LEVEL
+}  // namespace HONE_LEVEL
+}  // namespace hone::math

@@ -1,6 +1,5 @@
 // The kernel table of the level that the including file is compiled for: only isa_v2.cpp, isa_v3.cpp and isa_v4.cpp.
 #pragma once
-#include "hone/math/contraction.h"
 #include "hone/math/convert.h"
 #include "hone/math/nn.h"
 #include "hone/math/reduce.h"
@@ -20,7 +19,6 @@ constexpr Kernels make_kernels() {
   Kernels kernels{};
   kernels.elementwise = kElementwise;
   fill_convert(kernels);
-  fill_contraction(kernels);
   fill_reduce(kernels);
   fill_nn(kernels);
   kernels.works = kWorkFunctions;
