@@ -87,6 +87,7 @@ Source model_source(const Arguments& arguments) {
       std::make_shared<Lowered>(stateful ? stateful_program(model, type) : program_of(model, type, batch));
   source.compile = [lowered](const compiler::ObjectOptions& options) { return lowered->object(options); };
   const nn::Preprocessing& how = model.preprocessing();
+  type.shape[0] = batch > 0 ? Dim(batch) : Dim("batch");
   source.comment = fmt::format("input: {}, channels last", to_string(type));
   if (how.rescale != 1) source.comment += fmt::format(", raw values times {:.9g}", how.rescale);
   if (how.channels > 0) source.comment += fmt::format(", {} channels", how.channels);
