@@ -319,5 +319,16 @@ TEST(Contraction, FewRowsTimesATransposedMatrixAreItsRowsMultipliedInOrder) {
   EXPECT_STREQ(last_kernel(), "onednn.matmul");
 }
 
+TEST(DotGeneral, ARepeatedOperandIsMultipliedAsItsDenseCopy) {
+  const auto drawn = [](const Shape& shape) { return random::normal(random::state(1), shape).second; };
+  const Tensor x = drawn({6, 31});
+  for (const Tensor& repeated : {broadcast_to(full({}, 2, f32), {31, 31}), broadcast_to(drawn({31}), {31, 31})}) {
+    for (const int64_t axis : {0, 1}) {
+      const DotAttrs attrs{{}, {}, {1}, {axis}};
+      EXPECT_TRUE(same_bits(dot_general(x, repeated, attrs), dot_general(x, repeated.dense(), attrs))) << axis;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hone

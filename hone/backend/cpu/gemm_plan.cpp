@@ -3,6 +3,7 @@
 #include "hone/ops/box.h"
 #include "hone/ops/dot_axes.h"
 #include "hone/ops/table.h"
+#include "hone/ops/views.h"
 
 namespace hone {
 namespace {
@@ -12,13 +13,6 @@ struct Axis {
   int64_t extent, a, b;
 };
 using AxisList = FixedVector<Axis, kMaxRank>;
-
-Ints strides_of(const Tensor& x) {
-  if (!x.layout().dense) return x.layout().strides;
-  Ints strides(static_cast<size_t>(x.rank()), 1);
-  for (size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * x.shape()[i].number();
-  return strides;
-}
 
 // Appends an axis; extents of 1 vanish, neighbours that one stride walks become one.
 void append(AxisList& list, Axis axis) {
@@ -137,10 +131,28 @@ GemmLayout layout_gemm(const Op& op, AttrRef attributes, std::span<const Tensor>
   Nest nest = nest_of(a, b, attrs);
   GemmLayout layout{plan_of(nest), {}, {}};
   const GemmPlan& p = layout.plan;
-  const bool one_k = nest.terms.size() <= 1;
-  const bool a_fits = one_k && (!unit_strides || readable(p.m, p.k, p.a_row, p.a_k));
-  const bool b_fits = one_k && (!unit_strides || readable(p.k, p.n, p.b_k, p.b_column));
-  if (a_fits && b_fits) return layout;
+  bool a_fits = false, b_fits = false;
+  const auto look = [&] {
+    const bool one_k = nest.terms.size() <= 1;
+    a_fits = one_k && (!unit_strides || readable(p.m, p.k, p.a_row, p.a_k));
+    b_fits = one_k && (!unit_strides || readable(p.k, p.n, p.b_k, p.b_column));
+    return a_fits && b_fits;
+  };
+  if (look()) return layout;
+  if (unit_strides) {  // a dense copy, if that fits: the library's bits depend on which way it reads an operand
+    const View strided_a = a, strided_b = b;
+    if (!a_fits) a.strides = dense_strides(a.shape);
+    if (!b_fits) b.strides = dense_strides(b.shape);
+    const bool copies_a = a.strides != strided_a.strides, copies_b = b.strides != strided_b.strides;
+    nest = nest_of(a, b, attrs);
+    layout.plan = plan_of(nest);
+    look();
+    if (copies_a && a_fits) layout.a = GemmPacking{{dtype, a.shape}, strided_a.strides};
+    if (copies_b && b_fits) layout.b = GemmPacking{{dtype, b.shape}, strided_b.strides};
+    if (a_fits && b_fits) return layout;
+    if (!a_fits) a = strided_a;
+    if (!b_fits) b = strided_b;
+  }
   const size_t batches = attrs.lhs_batch.size(), terms = attrs.lhs_contract.size();
   if (!a_fits) {
     const Ints rows = free_axes(a.rank(), attrs.lhs_batch, attrs.lhs_contract);
