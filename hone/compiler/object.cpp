@@ -16,18 +16,6 @@
 namespace hone::compiler {
 namespace {
 
-// Objects compute as Portable does, whatever the process is set to.
-class PortableScope {
- public:
-  PortableScope() : before_(settings.reproducible) { settings.reproducible = Reproducible::Portable; }
-  ~PortableScope() { settings.reproducible = before_; }
-  PortableScope(const PortableScope&) = delete;
-  PortableScope& operator=(const PortableScope&) = delete;
-
- private:
-  Reproducible before_;
-};
-
 // Clusters by what they compute.
 class Clusters {
  public:

@@ -4,10 +4,23 @@
 #include <string>
 #include <vector>
 
+#include "hone/base/settings.h"
 #include "hone/compiler/object_options.h"
 #include "hone/ir/graph.h"
 
 namespace hone::compiler {
+
+/// Objects compute as settings.reproducible = Portable does, which holds for as long as this lives.
+class PortableScope {
+ public:
+  PortableScope() : before_(settings.reproducible) { settings.reproducible = Reproducible::Portable; }
+  ~PortableScope() { settings.reproducible = before_; }
+  PortableScope(const PortableScope&) = delete;
+  PortableScope& operator=(const PortableScope&) = delete;
+
+ private:
+  Reproducible before_;
+};
 
 /// The program as an object. One with a symbol for the first extent of arguments becomes an object that takes the batch
 /// size with each call and computes it in parts (compiler/batch_axis.h). It computes by the kernels of

@@ -14,13 +14,15 @@
 #include "hone/ops/elementwise.h"
 #include "hone/ops/movement.h"
 #include "hone/ops/reduction.h"
-#include "tests/conformance/cases.h"
+#include "tests/conformance/clusters.h"
 
 namespace hone {
 namespace {
 
-using Inputs = std::vector<Tensor>;
-using Program = Inputs (*)(const Inputs&);
+using conformance::expect_same_bits;
+using conformance::Inputs;
+using conformance::Program;
+using conformance::Restored;
 
 // x [rows, columns], y like it, v [columns], w [rows, 1].
 const struct {
@@ -71,32 +73,6 @@ Inputs inputs_for(DType dtype, int64_t rows, int64_t columns, bool special = fal
   }
   return {cast(Tensor::from(x, {rows, columns}), dtype), cast(Tensor::from(y, {rows, columns}), dtype),
           cast(Tensor::from(v, {columns}), dtype), cast(Tensor::from(w, {rows, 1}), dtype)};
-}
-
-class Restored {
- public:
-  Restored() = default;
-  Restored(const Restored&) = delete;
-  Restored& operator=(const Restored&) = delete;
-  ~Restored() {
-    settings.jit = jit_;
-    set_threads(threads_);
-  }
-
- private:
-  bool jit_ = settings.jit;
-  int threads_ = threads();
-};
-
-void expect_same_bits(const char* name, Program program, const Inputs& inputs) {
-  const Inputs expected = program(inputs);
-  settings.jit = false;
-  const auto tiles = function([&](const Inputs& in) { return program(in); });
-  EXPECT_EQ(conformance::difference(tiles(inputs), expected), "") << name << " by tiles";
-  if (!codegen::built()) return;
-  settings.jit = true;
-  const auto code = function([&](const Inputs& in) { return program(in); }, {.jit_compile = true});
-  EXPECT_EQ(conformance::difference(code(inputs), expected), "") << name << " by machine code";
 }
 
 TEST(FoldClusters, HaveTheBitsOfTheirCallsForAnyShape) {

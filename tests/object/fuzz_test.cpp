@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "hone/base/error.h"
-#include "hone/base/settings.h"
 #include "hone/compiler/object.h"
 #include "hone/function/trace.h"
 #include "tests/conformance/cases.h"
@@ -20,17 +19,6 @@ namespace {
 
 using fuzz::Program;
 using object_test::Machine;
-
-class PortableScope {
- public:
-  PortableScope() : before_(settings.reproducible) { settings.reproducible = Reproducible::Portable; }
-  ~PortableScope() { settings.reproducible = before_; }
-  PortableScope(const PortableScope&) = delete;
-  PortableScope& operator=(const PortableScope&) = delete;
-
- private:
-  Reproducible before_;
-};
 
 // Programs one after another, as one function.
 struct Batch {
@@ -132,7 +120,7 @@ std::vector<Program> programs(int count, F wanted) {
 }
 
 TEST(ObjectFuzz, ProgramsHaveTheBitsOfHoneAtEveryLevel) {
-  const PortableScope portable;
+  const compiler::PortableScope portable;
   const std::vector<Program> all = programs(51, [](const Batch&) { return true; });
   ASSERT_EQ(all.size(), 51U);
   // v2 alone, v3 alone, the best of v2 and v4.
@@ -146,7 +134,7 @@ TEST(ObjectFuzz, ProgramsHaveTheBitsOfHoneAtEveryLevel) {
 // Without f64, whose functions are libm's, another one there.
 TEST(ObjectFuzz, ProgramsHaveTheBitsOfHoneOnAarch64) {
   if (!object_test::available(Machine::Arm64)) GTEST_SKIP() << "no compiler or emulator for aarch64";
-  const PortableScope portable;
+  const compiler::PortableScope portable;
   Batch batch;
   for (const Program& program : programs(12, [](const Batch& one) { return !has_doubles(one); })) batch.add(program);
   expect_same(batch, Machine::Arm64, 7);

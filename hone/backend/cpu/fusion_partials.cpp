@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "hone/backend/cpu/isa.h"
+#include "hone/backend/cpu/reduction.h"
 #include "hone/compiler/row_space.h"
-#include "hone/tensor/half.h"
 
 namespace hone {
 namespace {
@@ -17,24 +16,6 @@ int64_t parts_of(const FusionProgram& program) {
 }
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-void fill_identity(int kind, DType accumulator, void* to, int64_t n) {
-  visit_dtype(accumulator, [&](auto type) {
-    using T = decltype(type);
-    if constexpr (!std::is_same_v<T, Float16> && !std::is_same_v<T, BFloat16>) {
-      using L = std::numeric_limits<T>;
-      T value{};
-      if (kind == math::kReduceSum && std::is_floating_point_v<T>) value = static_cast<T>(-0.0);
-      if (kind == math::kReduceProd) value = T(1);
-      if (kind == math::kReduceMax) value = L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
-      if (kind == math::kReduceMin) value = L::has_infinity ? L::infinity() : L::max();
-      if constexpr (std::is_integral_v<T>) {
-        if (kind == math::kReduceAnd) value = std::is_same_v<T, bool> ? T(1) : static_cast<T>(-1);
-      }
-      std::fill_n(static_cast<T*>(to), n, value);
-    }
-  });
-}
 
 }  // namespace
 

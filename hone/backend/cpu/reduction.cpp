@@ -7,6 +7,7 @@
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/isa.h"
 #include "hone/backend/cpu/map_works.h"
+#include "hone/backend/cpu/reduction.h"
 #include "hone/backend/cpu/scratch.h"
 #include "hone/base/parallel.h"
 #include "hone/compiler/plan.h"
@@ -19,6 +20,25 @@
 #include "hone/tensor/half.h"
 
 namespace hone {
+
+void fill_identity(int kind, DType accumulator, void* to, int64_t n) {
+  visit_dtype(accumulator, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (!std::is_same_v<T, Float16> && !std::is_same_v<T, BFloat16>) {
+      using L = std::numeric_limits<T>;
+      T value{};
+      if (kind == math::kReduceSum && std::is_floating_point_v<T>) value = static_cast<T>(-0.0);
+      if (kind == math::kReduceProd) value = T(1);
+      if (kind == math::kReduceMax) value = L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
+      if (kind == math::kReduceMin) value = L::has_infinity ? L::infinity() : L::max();
+      if constexpr (std::is_integral_v<T>) {
+        if (kind == math::kReduceAnd) value = std::is_same_v<T, bool> ? T(1) : static_cast<T>(-1);
+      }
+      std::fill_n(static_cast<T*>(to), n, value);
+    }
+  });
+}
+
 namespace {
 
 using math::kReduceBlock;
@@ -106,20 +126,10 @@ struct Pass {
 
 /// Results of a reduction of nothing: the identity, but +0 for sums.
 void fill_empty(int kind, DType dtype, void* to, int64_t count) {
-  visit_dtype(dtype, [&](auto type) {
-    using T = decltype(type);
-    if constexpr (!std::is_same_v<T, Float16> && !std::is_same_v<T, BFloat16>) {
-      using L = std::numeric_limits<T>;
-      T value{};
-      if (kind == math::kReduceProd) value = T(1);
-      if (kind == math::kReduceMax) value = L::has_infinity ? static_cast<T>(-L::infinity()) : L::lowest();
-      if (kind == math::kReduceMin) value = L::has_infinity ? L::infinity() : L::max();
-      if constexpr (std::is_integral_v<T>) {
-        if (kind == math::kReduceAnd) value = std::is_same_v<T, bool> ? T(1) : static_cast<T>(-1);
-      }
-      std::fill_n(static_cast<T*>(to), count, value);
-    }
-  });
+  if (kind == math::kReduceSum)
+    std::memset(to, 0, static_cast<size_t>(count) * size_of(dtype));
+  else
+    fill_identity(kind, dtype, to, count);
 }
 
 void run_step(int kind, DType dtype, const ReduceStep& step, const void* x, void* result) {
