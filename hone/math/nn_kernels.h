@@ -101,8 +101,8 @@ struct NnKernels {
                   uint32_t threshold, float scale);
   /// One row: gates[4 n].
   void (*lstm_cell)(const float* gates, const float* c, float* h, float* next, int64_t n);
-  void (*lstm_cell_grad)(const float* gates, const float* c, const float* next, const float* ct_h, const float* ct_c,
-                         float* dgates, float* dc, int64_t n);
+  void (*lstm_cell_grad)(const float* gates, const float* c, const float* ct_h, const float* ct_c, float* dgates,
+                         float* dc, int64_t n);
   void (*gru_cell)(const float* x, const float* r, const float* h, float* next, int64_t n);
   void (*sgd)(const SgdStep& s, const float* p, const float* g, const float* v, float* next_p, float* next_v,
               int64_t n);

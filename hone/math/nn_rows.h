@@ -166,13 +166,13 @@ inline void lstm_row(const float* gates, const float* c, float* h, float* next, 
   });
 }
 
-inline void lstm_grad_row(const float* gates, const float* c, const float* next, const float* ct_h, const float* ct_c,
-                          float* dgates, float* dc, int64_t n) {
+inline void lstm_grad_row(const float* gates, const float* c, const float* ct_h, const float* ct_c, float* dgates,
+                          float* dc, int64_t n) {
   walk_vectors(n, [&](int64_t j, auto access) {
     const F32 i = logistic(access.load(gates + j)), f = logistic(access.load(gates + n + j));
     const F32 g = tanh(access.load(gates + 2 * n + j)), o = logistic(access.load(gates + 3 * n + j));
-    const F32 t = tanh(access.load(next + j)), slope = access.load(ct_h + j), one = 1.0F;
-    const F32 d = access.load(ct_c + j) + slope * o * (one - t * t), state = access.load(c + j);
+    const F32 state = access.load(c + j), t = tanh(f * state + i * g), slope = access.load(ct_h + j), one = 1.0F;
+    const F32 d = access.load(ct_c + j) + slope * o * (one - t * t);
     access.store(d * g * (i * (one - i)), dgates + j);
     access.store(d * state * (f * (one - f)), dgates + n + j);
     access.store(d * i * (one - g * g), dgates + 2 * n + j);

@@ -110,8 +110,7 @@ inline void lstm_grad_work(const WorkArgs& args, int64_t begin, int64_t end) {
   const int64_t n = work_params<RowsParams>(args).n;
   for (int64_t at = begin * n; at < end * n; at += n)
     lstm_grad_row(work_in<float>(args, 0) + 4 * at, work_in<float>(args, 1) + at, work_in<float>(args, 2) + at,
-                  work_in<float>(args, 3) + at, work_in<float>(args, 4) + at, work_out<float>(args, 5) + 4 * at,
-                  work_out<float>(args, 6) + at, n);
+                  work_in<float>(args, 3) + at, work_out<float>(args, 4) + 4 * at, work_out<float>(args, 5) + at, n);
 }
 inline void gru_work(const WorkArgs& args, int64_t begin, int64_t end) {
   const int64_t n = work_params<RowsParams>(args).n;

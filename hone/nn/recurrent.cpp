@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "hone/base/error.h"
 #include "hone/function/tape.h"
 #include "hone/nn/registry.h"
@@ -42,32 +40,21 @@ class LstmModule final : public Module {
   int64_t batch_size() const override { return options_.stateful ? options_.batch_size : 0; }
 
   Tensor call(const Tensor& x, const CallOptions& options) override {
-    const Tensor projected =
-        dense(swap_axes(x, 0, 1), kernel_, options_.use_bias ? bias_.value() : Tensor());  // [t, n, 4 units]
-    std::vector<Tensor> steps = unstack(projected, 0);
-    std::vector<Tensor> masks =
-        options.mask.defined() ? unstack(expand_dims(swap_axes(options.mask, 0, 1), -1), 0) : std::vector<Tensor>();
-    if (options_.go_backwards) {
-      std::ranges::reverse(steps);
-      std::ranges::reverse(masks);
-    }
-    const Tensor recurrent = recurrent_.value();
+    const auto by_time = [&](const Tensor& each) {
+      return options_.go_backwards ? reverse(swap_axes(each, 0, 1), {0}) : swap_axes(each, 0, 1);
+    };
+    const Tensor gates = dense(by_time(x), kernel_, options_.use_bias ? bias_.value() : Tensor());  // [t, n, 4 units]
+    const Tensor mask = options.mask.defined() ? by_time(options.mask) : Tensor();
     if (options_.stateful) check_batch(x.type());
-    Tensor h = options_.stateful ? cast(h_.value(), x.dtype()) : zeros({x.shape()[0], units_}, x.dtype());
-    Tensor c = options_.stateful ? cast(c_.value(), x.dtype()) : h;
-    std::vector<Tensor> outputs;
-    for (size_t t = 0; t < steps.size(); ++t) {
-      auto [next_h, next_c] = lstm_cell(steps[t] + matmul(h, recurrent), c);
-      h = masks.empty() ? next_h : where(masks[t], next_h, h);
-      c = masks.empty() ? next_c : where(masks[t], next_c, c);
-      if (options_.return_sequences) outputs.push_back(h);
-    }
+    const Tensor h = options_.stateful ? cast(h_.value(), x.dtype()) : zeros({x.shape()[0], units_}, x.dtype());
+    const Tensor c = options_.stateful ? cast(c_.value(), x.dtype()) : h;
+    const LstmResult result = lstm(gates, cast(recurrent_.value(), gates.dtype()), h, c, mask);
     if (options_.stateful) {
       const NoGradScope quiet;
-      h_.assign(cast(h, f32));
-      c_.assign(cast(c, f32));
+      h_.assign(cast(result.last_h, f32));
+      c_.assign(cast(result.last_c, f32));
     }
-    return options_.return_sequences ? swap_axes(stack(outputs, 0), 0, 1) : h;
+    return options_.return_sequences ? swap_axes(result.hidden, 0, 1) : result.last_h;
   }
 
   Config config() const override {

@@ -23,6 +23,11 @@ inline TensorType with_rows(TensorType type, Dim rows) {
   return type;
 }
 
+/// Records `step` over (carries, rows, constants) and runs it as a scan: attrs has all but the body. Operands: the
+/// carries, the xs, the constants. Gives the last carries and the ys.
+std::vector<Tensor> run_scan(ScanAttrs attrs, std::vector<Tensor> operands, const ir::RegionBody& step,
+                             Location location);
+
 // Gradient and batching rules (control_grad.cpp, scan_grad.cpp, batch_control.cpp).
 void vjp_if(VjpContext& c);
 void vjp_while(VjpContext& c);

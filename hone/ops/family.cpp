@@ -1,6 +1,12 @@
 #include "hone/ops/family.h"
 
+#include "hone/ops/creation.h"
+
 namespace hone::family {
+
+Tensor cotangent(const VjpContext& c, int i) {
+  return c.ct(i).defined() ? c.ct(i) : zeros(c.out_type(i).shape, c.out_type(i).dtype);
+}
 
 void check_same_types(InferContext& c, int first) {
   for (int i = first + 1; i < c.inputs(); ++i) {

@@ -36,6 +36,9 @@ struct Rules {
   const AttrType* attrs = nullptr;
 };
 
+/// Of result i: zeros where nothing flows into it.
+Tensor cotangent(const VjpContext& c, int i);
+
 void infer_unary(InferContext& c);
 void infer_binary(InferContext& c);
 void infer_compare(InferContext& c);

@@ -58,6 +58,17 @@ Tensor sparse_softmax_cross_entropy(Operand logits, Operand labels);
 /// One LSTM step from gates[b, 4 h] = x W + h U + bias in Keras' order (input, forget, cell, output) and the state c[b,
 /// h]: c' = sigmoid(f) c + sigmoid(i) tanh(g), h' = sigmoid(o) tanh(c'). Returns {h', c'}.
 std::pair<Tensor, Tensor> lstm_cell(Operand gates, Operand c);
+struct LstmResult {
+  Tensor hidden;          ///< h after each step, [t, n, u]
+  Tensor last_h, last_c;  ///< the state after the last step, [n, u]; with no steps the one given
+};
+/// lstm_cell over the rows of gates[t, n, 4 u] = x W + bias: step i is given gates[i] + h recurrent[u, 4 u]. Where
+/// mask[t, n] (bool; undefined: everywhere) is false the state stays as it is. All operands but the mask have one
+/// floating dtype; 16-bit ones compute in f32. The gradient keeps the full gates and the state before each step, and
+/// makes that of the recurrent weight in one product. Sepp Hochreiter, Juergen Schmidhuber, Long short-term memory,
+/// 1997.
+LstmResult lstm(Operand gates, Operand recurrent, Operand h, Operand c, const Tensor& mask = {});
+
 /// One GRU step in Keras' reset_after form from x_gates[b, 3 h], h_gates[b, 3 h] (order update, reset, candidate) and
 /// the state h[b, h]: z = sigmoid(xz + hz), r = sigmoid(xr + hr), h' = z h + (1 - z) tanh(xh + r hh).
 Tensor gru_cell(Operand x_gates, Operand h_gates, Operand h);

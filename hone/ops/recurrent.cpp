@@ -1,6 +1,8 @@
-// One step of recurrent layers.
+// Recurrent layers: their cells, one step each, and the LSTM over a sequence.
 #include <fmt/format.h>
 
+#include "hone/ops/contraction.h"
+#include "hone/ops/control_types.h"
 #include "hone/ops/creation.h"
 #include "hone/ops/elementwise.h"
 #include "hone/ops/family.h"
@@ -34,7 +36,7 @@ void infer_lstm(InferContext& c) {
   check_gates(c, 0, 1, 4);
   c.out(0) = c.out(1) = c.in(1);
 }
-// gates, c, c', ct_h, ct_c
+// gates, c, ct_h, ct_c
 void infer_lstm_grad(InferContext& c) {
   check_one_dtype(c);
   check_gates(c, 0, 1, 4);
@@ -64,25 +66,134 @@ void decompose_lstm(const Call& call) {
   call.outputs[1] = next;
 }
 void decompose_lstm_grad(const Call& call) {
-  const Tensor &gates = call.inputs[0], &c = call.inputs[1], &next = call.inputs[2], &ct_h = call.inputs[3],
-               &ct_c = call.inputs[4];
+  const Tensor &gates = call.inputs[0], &c = call.inputs[1], &ct_h = call.inputs[2], &ct_c = call.inputs[3];
   const Tensor i = sigmoid(part(gates, c, 0)), f = sigmoid(part(gates, c, 1)), g = tanh(part(gates, c, 2)),
                o = sigmoid(part(gates, c, 3));
-  const Tensor t = tanh(next), d = ct_c + ct_h * o * (1 - t * t);
+  const Tensor t = tanh(f * c + i * g), d = ct_c + ct_h * o * (1 - t * t);
   const Tensor di = d * g * (i * (1 - i)), df = d * c * (f * (1 - f)), dg = d * i * (1 - g * g),
                d_o = ct_h * t * (o * (1 - o));
   call.outputs[0] = concatenate({di, df, dg, d_o}, 1);
   call.outputs[1] = d * f;
 }
-void lstm_vjp(VjpContext& c) {
-  const Tensor none =
-      c.ct(0).defined() && c.ct(1).defined() ? Tensor() : zeros(c.out_type(0).shape, c.out_type(0).dtype);
-  Tensor inputs[] = {c.in(0), c.in(1), c.out(1), c.ct(0).defined() ? c.ct(0) : none,
-                     c.ct(1).defined() ? c.ct(1) : none},
-         outputs[2];
+/// Gradients for gates and c.
+std::pair<Tensor, Tensor> lstm_gradients(const Tensor& gates, const Tensor& c, const Tensor& ct_h, const Tensor& ct_c) {
+  Tensor inputs[] = {gates, c, ct_h, ct_c}, outputs[2];
   Call call{ops::lstm_cell_grad, {}, inputs, outputs, {}};
   dispatch(call);
-  c.set(0, outputs[0]), c.set(1, outputs[1]);
+  return {outputs[0], outputs[1]};
+}
+void lstm_vjp(VjpContext& c) {
+  const auto [gates, state] = lstm_gradients(c.in(0), c.in(1), family::cotangent(c, 0), family::cotangent(c, 1));
+  c.set(0, gates), c.set(1, state);
+}
+
+// --- the LSTM over a sequence ---
+
+// Operands: gates [t, n, 4 units], recurrent [units, 4 units], h and c [n, units], mask [t, n]. Results: h after each
+// step, h and c after the last; for the gradient the full gates, h and c before each step.
+enum Sequence : int { kGates, kRecurrent, kH, kC, kMask };
+constexpr const char* kSequenceNames[] = {"gates", "recurrent", "h", "c", "mask"};
+enum SequenceResult : int { kHidden, kLastH, kLastC, kFullGates, kBeforeH, kBeforeC };
+
+void infer_sequence(InferContext& c) {
+  c.check_dtype();
+  const auto expect = [&](int i, const Shape& shape) {
+    if (!(c.shape(i) == shape))
+      c.fail("shape mismatch", fmt::format("{} must be {}", kSequenceNames[i], to_string(shape)));
+    if (c.dtype(i) != (i == kMask ? bool_ : c.dtype(kGates)))
+      c.fail("dtype mismatch", i == kMask ? "the mask is of bool" : "all operands but the mask must have one dtype",
+             "convert: cast(x, dtype)");
+  };
+  const Shape& gates = c.shape(kGates);
+  if (gates.rank() != 3 || c.shape(kH).rank() != 2)
+    c.fail("wrong rank", "gates are [time, batch, 4 units], the state is [batch, units]");
+  const Dim time = gates[0], batch = gates[1], units = c.shape(kH)[1];
+  expect(kGates, {time, batch, units * 4});
+  expect(kRecurrent, {units, units * 4});
+  expect(kH, {batch, units});
+  expect(kC, {batch, units});
+  if (c.inputs() > kMask) expect(kMask, {time, batch});
+  const DType dtype = c.dtype(kGates);
+  c.out(kLastH) = c.out(kLastC) = c.in(kH);
+  c.out(kHidden) = c.out(kBeforeH) = c.out(kBeforeC) = {dtype, {time, batch, units}};
+  c.out(kFullGates) = c.in(kGates);
+}
+
+void decompose_sequence(const Call& call) {
+  const bool masked = call.inputs.size() > kMask;
+  std::vector<Tensor> operands = {call.inputs[kH], call.inputs[kC], call.inputs[kGates]};
+  if (masked) operands.push_back(call.inputs[kMask]);
+  operands.push_back(call.inputs[kRecurrent]);
+  const auto step = [&](std::span<const Tensor> values) -> std::vector<Tensor> {
+    const Tensor &h = values[0], &c = values[1], gates = values[2] + matmul(h, values.back());
+    auto [next_h, next_c] = lstm_cell(gates, c);
+    if (masked) {
+      const Tensor mask = expand_dims(values[3], -1);
+      next_h = where(mask, next_h, h), next_c = where(mask, next_c, c);
+    }
+    return {next_h, next_c, next_h, gates, h, c};
+  };
+  const std::vector<Tensor> results =
+      control::run_scan({.body = {}, .length = {call.inputs[kGates].shape()[0]}, .carries = 2, .xs = masked ? 2 : 1},
+                        operands, step, call.location);
+  const int order[] = {kLastH, kLastC, kHidden, kFullGates, kBeforeH, kBeforeC};
+  for (size_t i = 0; i < results.size(); ++i) call.outputs[static_cast<size_t>(order[i])] = results[i];
+}
+
+// Back through the steps with the gradients of the state, then all of the recurrent weight's in one product.
+void sequence_vjp(VjpContext& c) {
+  const bool masked = c.inputs() > kMask;
+  std::vector<Tensor> operands = {family::cotangent(c, kLastH), family::cotangent(c, kLastC), c.out(kFullGates),
+                                  c.out(kBeforeC)};
+  if (masked) operands.push_back(c.in(kMask));
+  for (const int each : {kHidden, kFullGates, kBeforeH, kBeforeC}) {
+    if (c.ct(each).defined()) operands.push_back(c.ct(each));
+  }
+  operands.push_back(c.in(kRecurrent));
+  const auto step = [&](std::span<const Tensor> values) -> std::vector<Tensor> {
+    Tensor ct_h = values[0], ct_c = values[1];
+    auto next = values.begin() + 4;
+    const Tensor mask = masked ? expand_dims(*next++, -1) : Tensor();
+    const auto add = [&](int result, Tensor& sum) {
+      if (c.ct(result).defined()) sum = sum + *next++;
+    };
+    add(kHidden, ct_h);
+    auto [gates, before_c] = lstm_gradients(values[2], values[3], ct_h, ct_c);
+    if (masked) gates = where(mask, gates, 0), before_c = where(mask, before_c, ct_c);
+    add(kFullGates, gates);
+    Tensor before_h = matmul(gates, values.back(), {.transpose_b = true});
+    if (masked) before_h = before_h + where(mask, 0, ct_h);
+    add(kBeforeH, before_h);
+    add(kBeforeC, before_c);
+    return {before_h, before_c, gates};
+  };
+  const auto rows = static_cast<int64_t>(operands.size()) - 3;
+  const std::vector<Tensor> results =
+      control::run_scan({.body = {}, .length = {c.in_type(kGates).shape[0]}, .carries = 2, .xs = rows, .reverse = true},
+                        operands, step, LocationScope::resolve({}));
+  c.set(kH, results[0]), c.set(kC, results[1]), c.set(kGates, results[2]);
+  if (c.need(kRecurrent)) c.set(kRecurrent, dot_general(c.out(kBeforeH), results[2], DotAttrs{{}, {}, {0, 1}, {0, 1}}));
+}
+
+Cost sequence_cost(AttrRef attrs, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {
+  Cost cost = family::movement_cost(attrs, inputs, outputs);
+  const auto units = static_cast<double>(inputs[kH]->shape[1].number());
+  cost.flops = (2 * units + 15) * static_cast<double>(inputs[kGates]->shape.count());
+  return cost;
+}
+
+std::vector<Sample> sequence_samples() {
+  std::vector<Sample> samples;
+  for (const int64_t time : {0, 1, 4}) {
+    for (const auto& [batch, units] : {std::pair<int64_t, int64_t>{2, 3}, {1, 8}, {0, 2}}) {
+      const TensorType state{f32, {batch, units}};
+      std::vector<TensorType> inputs = {{f32, {time, batch, 4 * units}}, {f32, {units, 4 * units}}, state, state};
+      samples.push_back({.inputs = inputs, .low = -1, .high = 1});
+      inputs.push_back({bool_, {time, batch}});
+      samples.push_back({.inputs = inputs, .low = -1, .high = 1});
+    }
+  }
+  return samples;
 }
 
 void decompose_gru(const Call& call) {
@@ -114,6 +225,21 @@ std::vector<Sample> cell_samples() {
 
 namespace ops {
 
+constinit const Op lstm =
+    define(OpId::lstm, OpClass::Composite,
+           {.doc = "an LSTM over the rows of gates [time, batch, 4 units]: h of each, last h, c",
+            .operands = "gates recurrent h c mask",
+            .numerics = NumericsClass::Accumulating,
+            .min_inputs = 4,
+            .max_inputs = 5,
+            .outputs = 6,
+            .infer = infer_sequence,
+            .vjp = sequence_vjp,
+            .reads = {.in = 1U << kRecurrent | 1U << kMask, .out = 1U << kFullGates | 1U << kBeforeH | 1U << kBeforeC},
+            .decompose = decompose_sequence,
+            .cost = sequence_cost,
+            .samples = sequence_samples,
+            .dtypes = kFloats});
 constinit const Op lstm_cell = define(OpId::lstm_cell, OpClass::Composite,
                                       {.doc = "one LSTM step from gates (input, forget, cell, output): h', c'",
                                        .operands = "gates c",
@@ -123,7 +249,7 @@ constinit const Op lstm_cell = define(OpId::lstm_cell, OpClass::Composite,
                                        .outputs = 2,
                                        .infer = infer_lstm,
                                        .vjp = lstm_vjp,
-                                       .reads = {.in = 3, .out = 2},
+                                       .reads = {.in = 3},
                                        .decompose = decompose_lstm,
                                        .batch = batch::folded<>,
                                        .cost = cell_cost,
@@ -131,16 +257,16 @@ constinit const Op lstm_cell = define(OpId::lstm_cell, OpClass::Composite,
                                        .dtypes = kFloats});
 constinit const Op lstm_cell_grad = define(OpId::lstm_cell_grad, OpClass::Composite,
                                            {.doc = "gradients of lstm_cell for gates and c",
-                                            .operands = "gates c next_c ct_h ct_c",
+                                            .operands = "gates c ct_h ct_c",
                                             .numerics = NumericsClass::Approximate,
-                                            .min_inputs = 5,
-                                            .max_inputs = 5,
+                                            .min_inputs = 4,
+                                            .max_inputs = 4,
                                             .outputs = 2,
                                             .infer = infer_lstm_grad,
                                             .decompose = decompose_lstm_grad,
                                             .batch = batch::folded<>,
                                             .cost = cell_cost,
-                                            .samples = cell_samples<1, 4, 4>,
+                                            .samples = cell_samples<1, 4, 3>,
                                             .dtypes = kFloats});
 constinit const Op gru_cell = define(OpId::gru_cell, OpClass::Composite,
                                      {.doc = "one GRU step, reset_after form (update, reset, candidate): h'",
@@ -163,6 +289,17 @@ std::pair<Tensor, Tensor> lstm_cell(Operand gates, Operand c) {
   Call call{ops::lstm_cell, {}, inputs, outputs, location};
   dispatch(call);
   return {outputs[0], outputs[1]};
+}
+
+LstmResult lstm(Operand gates, Operand recurrent, Operand h, Operand c, const Tensor& mask) {
+  const Location location = gates.location;
+  std::vector<Tensor> inputs = {to_tensor(std::move(gates)), to_tensor(std::move(recurrent)), to_tensor(std::move(h)),
+                                to_tensor(std::move(c))};
+  if (mask.defined()) inputs.push_back(mask);
+  Tensor outputs[6];
+  Call call{ops::lstm, {}, inputs, outputs, location};
+  dispatch(call);
+  return {outputs[kHidden], outputs[kLastH], outputs[kLastC]};
 }
 
 Tensor gru_cell(Operand x_gates, Operand h_gates, Operand h) {

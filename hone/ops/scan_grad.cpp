@@ -53,38 +53,24 @@ class ScanBack {
       sums[i] = i < carries_ ? cotangent(i) : c_.take(static_cast<int>(i));
       operands.push_back(sums[i].defined() ? sums[i] : nothing(in(i), location_));
     }
-    std::vector<TensorType> types = ir::types_of(operands);
     const auto carried = static_cast<int64_t>(operands.size());
     for (size_t i = carries_; i < first_constant_; ++i) rows.push_back(in(i));
     for (size_t i = carries_; i < body_.outputs().size(); ++i) rows.push_back(c_.out(static_cast<int>(i)));
     for (size_t i = carries_; i < body_.outputs().size(); ++i) {
       if (cotangent(i).defined()) rows.push_back(cotangent(i));
     }
-    for (const Tensor& row : rows) {
-      types.push_back(row.type());
-      types.back().shape.erase(0);
-    }
     operands.insert(operands.end(), rows.begin(), rows.end());
-    for (size_t i = first_constant_; i < inputs_; ++i) {
-      operands.push_back(in(i));
-      types.push_back(in(i).type());
-    }
+    for (size_t i = first_constant_; i < inputs_; ++i) operands.push_back(in(i));
     Flags flows;
-    ir::RegionProgram program = ir::record_region(
-        ir::region_context(), types,
+    std::vector<Tensor> results = run_scan(
+        {.body = {},
+         .length = a_.length,
+         .carries = carried,
+         .xs = static_cast<int64_t>(rows.size()),
+         .reverse = !a_.reverse,
+         .recompute = a_.recompute},
+        std::move(operands),
         [&](std::span<const Tensor> values) { return step({values.begin(), values.end()}, flows); }, location_);
-    program.graph = ir::prune(program.graph);
-    ir::Captures captures;
-    const ScanAttrs attrs{.body = ir::close({&program, 1}, captures),
-                          .length = a_.length,
-                          .carries = carried,
-                          .xs = static_cast<int64_t>(rows.size()),
-                          .reverse = !a_.reverse,
-                          .recompute = a_.recompute};
-    operands.insert(operands.end(), captures.tensors().begin(), captures.tensors().end());
-    std::vector<Tensor> results(program.graph.outputs().size());
-    Call call{ops::scan, attrs, operands, results, location_};
-    dispatch(call);
     const bool runs = a_.length[0].is_number() && a_.length[0].number() > 0;
     size_t next = 0, next_row = static_cast<size_t>(carried);
     for (size_t i = 0; i < inputs_; ++i) {

@@ -36,8 +36,7 @@ void vjp_split(VjpContext& c) {
   const Dim whole = c.in_type(0).shape[static_cast<size_t>(c.attrs_as<AxisAttrs>().axis)];
   const Dim part = c.out_type(0).shape[static_cast<size_t>(c.attrs_as<AxisAttrs>().axis)];
   const int64_t count = part == Dim(0) ? 1 : floor_div(whole, part).number();
-  for (int i = 0; i < count; ++i)
-    parts.push_back(c.ct(i).defined() ? c.ct(i) : zeros(c.out_type(i).shape, c.out_type(i).dtype));
+  for (int i = 0; i < count; ++i) parts.push_back(family::cotangent(c, i));
   c.set(0, concatenate(parts, static_cast<int>(c.attrs_as<AxisAttrs>().axis)));
 }
 

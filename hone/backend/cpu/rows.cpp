@@ -183,15 +183,14 @@ void run_lstm(const KernelCall& call) {
 }
 void run_lstm_grad(const KernelCall& call) {
   const int64_t batch = call.in_shape(1)[0].number(), n = call.in_shape(1)[1].number();
-  const float *gates = call.in<float>(0), *c = call.in<float>(1), *next = call.in<float>(2), *ct_h = call.in<float>(3),
-              *ct_c = call.in<float>(4);
+  const float *gates = call.in<float>(0), *c = call.in<float>(1), *ct_h = call.in<float>(2), *ct_c = call.in<float>(3);
   float *dgates = call.out<float>(0), *dc = call.out<float>(1);
   parallel_for(
       batch, std::max<int64_t>(1, kCellGrain / std::max<int64_t>(n, 1)),
       [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          kernels().nn.lstm_cell_grad(gates + 4 * i * n, c + i * n, next + i * n, ct_h + i * n, ct_c + i * n,
-                                      dgates + 4 * i * n, dc + i * n, n);
+          kernels().nn.lstm_cell_grad(gates + 4 * i * n, c + i * n, ct_h + i * n, ct_c + i * n, dgates + 4 * i * n,
+                                      dc + i * n, n);
         }
       },
       1);
