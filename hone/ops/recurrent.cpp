@@ -149,7 +149,7 @@ void sequence_vjp(VjpContext& c) {
   for (const int each : {kHidden, kFullGates, kBeforeH, kBeforeC}) {
     if (c.ct(each).defined()) operands.push_back(c.ct(each));
   }
-  operands.push_back(c.in(kRecurrent));
+  operands.push_back(transpose(c.in(kRecurrent)));
   const auto step = [&](std::span<const Tensor> values) -> std::vector<Tensor> {
     Tensor ct_h = values[0], ct_c = values[1];
     auto next = values.begin() + 4;
@@ -161,7 +161,7 @@ void sequence_vjp(VjpContext& c) {
     auto [gates, before_c] = lstm_gradients(values[2], values[3], ct_h, ct_c);
     if (masked) gates = where(mask, gates, 0), before_c = where(mask, before_c, ct_c);
     add(kFullGates, gates);
-    Tensor before_h = matmul(gates, values.back(), {.transpose_b = true});
+    Tensor before_h = matmul(gates, values.back());
     if (masked) before_h = before_h + where(mask, 0, ct_h);
     add(kBeforeH, before_h);
     add(kBeforeC, before_c);
