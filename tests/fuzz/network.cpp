@@ -229,6 +229,15 @@ std::vector<Entry> network_functions() {
          return {hidden, cell,
                  gru_cell(fitting(d, type, {b, 3 * h}), fitting(d, type, {b, 3 * h}), fitting(d, type, {b, h}))};
        }},
+      {"lstm",
+       [](Draw& d) -> Results {
+         const DType type = dtype(d);
+         const int64_t t = extent(d), b = extent(d), h = extent(d);
+         const Tensor mask = d.chance(0.5) ? fitting(d, bool_, {t, b}) : Tensor();
+         const LstmResult result = lstm(fitting(d, type, {t, b, 4 * h}), fitting(d, type, {h, 4 * h}),
+                                        fitting(d, type, {b, h}), fitting(d, type, {b, h}), mask);
+         return {result.hidden, result.last_h, result.last_c};
+       }},
       {"sgd_update",
        [](Draw& d) -> Results {
          const DType type = dtype(d);
