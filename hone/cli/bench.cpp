@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -36,6 +37,12 @@ void check(const BenchOptions& options) {
     throw Error(Code::kUnsupported,
                 fmt::format("dtype '{}' is not served by the benchmarks of this version", options.dtype),
                 "use --dtype f32");
+  }
+  static constexpr std::string_view kTrained[] = {"w1", "w2", "w3", "w4", "w5", "w6"};
+  if (options.hash_after > 0 && std::ranges::find(kTrained, options.suite) == std::end(kTrained)) {
+    throw Error(Code::kInvalidArgument,
+                fmt::format("--hash-after is of training steps, suite {} takes none", options.suite),
+                "choose one of w1 to w6");
   }
 }
 
@@ -90,6 +97,10 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb->add_flag("--profile", options->profile, "print the slowest ops of each step on stderr (w1 to w6, w4l, r50)");
+  verb->add_option("--hash-after", options->hash_after,
+                   "take so many training steps (w1 to w6) and print hashes of all weights and of the outputs, for "
+                   "comparing machines, modes and thread counts with --portable")
+      ->check(CLI::Range(1, 1000000));
   verb->add_flag("--json", *json, "one JSON document on stdout");
   verb->footer("Examples:\n  hone bench w3 --threads 2\n  hone bench w1 --only infer --seconds 1 --json");
   verb->callback([=, &exit_code] {

@@ -86,11 +86,19 @@ Config BenchReport::document() const {
 }
 
 std::string BenchReport::table() const {
-  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>12}  {:<4}{:>8}{:>12}{:>12}\n", "result", "median", "min", "max",
-                                 "unit", "runs", "cold ms", "library");
+  std::string text;
+  if (options_.hash_after == 0) {
+    text = fmt::format("{:<24}{:>12}{:>12}{:>12}  {:<4}{:>8}{:>12}{:>12}\n", "result", "median", "min", "max", "unit",
+                       "runs", "cold ms", "library");
+  }
   for (const Config& result : results_) {
     const Config* share = result.find("library_share");
     const std::string& unit = result.find("unit")->as_string();
+    if (unit == "hash") {
+      text += fmt::format("{:<24}weights {}  outputs {}\n", result.find("name")->as_string(),
+                          result.find("weights")->as_string(), result.find("outputs")->as_string());
+      continue;
+    }
     const double median = result.find("median")->as_number();
     // What the first call takes beyond a steady one: recording, compiling, first touch.
     const std::string cold = unit == "ms" ? fmt::format("{:.3g}", result.find("first_ms")->as_number() - median) : "";

@@ -21,6 +21,7 @@ struct BenchOptions {
   std::string only;
   double seconds = 4;
   int64_t calls = 1000000;  ///< suite rt
+  int64_t hash_after = 0;   ///< training: hashes after this many steps instead of times; 0: times
 };
 
 /// Runs steps for a while each and keeps their times.

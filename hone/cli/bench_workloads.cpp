@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "hone/base/hash.h"
 #include "hone/cli/bench_report.h"
 #include "hone/cli/modes.h"
 #include "hone/function/function.h"
@@ -66,6 +67,8 @@ double library_share(const BenchReport& report, const std::string& name, const s
   return library / seconds;
 }
 
+uint64_t hash_of_bytes(const Tensor& x) { return hash_bytes(x.raw(), x.bytes()); }
+
 void train(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x, const Tensor& y) {
   if (!report.wants(name)) return;
   const optim::SGD optimizer({.learning_rate = 0.01, .momentum = 0.9});
@@ -83,13 +86,22 @@ void train(BenchReport& report, const std::string& name, const nn::Layer& model,
       },
       in_mode(report, name));
   const auto step = [&] { (void)train_step(x, y).item<float>(); };
+  if (report.options().hash_after > 0) {
+    for (int64_t i = 0; i < report.options().hash_after; ++i) step();
+    uint64_t weights = 0;
+    for (const Variable& variable : model.variables()) weights = hash_combine(weights, hash_of_bytes(variable.value()));
+    return report.add(Config::Table{{"name", name},
+                                    {"unit", "hash"},
+                                    {"weights", fmt::format("{:016x}", weights)},
+                                    {"outputs", fmt::format("{:016x}", hash_of_bytes(model(x)))}});
+  }
   report.time(name, step, [&] {
     return Config::Table{{"parameters", parameters}, {"library_share", library_share(report, name, step)}};
   });
 }
 
 void infer(BenchReport& report, const std::string& name, const nn::Layer& model, const Tensor& x) {
-  if (!report.wants(name)) return;
+  if (!report.wants(name) || report.options().hash_after > 0) return;
   const FunctionOptions options = in_mode(report, name);
   if (options.run_eagerly || report.options().unfrozen) {
     const auto forward = function([&](const Tensor& images) { return model(images); }, options);
