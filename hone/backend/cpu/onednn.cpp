@@ -117,7 +117,10 @@ Primitive& find(const Key& key, FunctionRef<void(Primitive&)> make) {
   static std::atomic<uint64_t> serials{0};
   Slot slot;
   slot.used = ++s.clock;
-  make(slot.primitive);
+  {
+    const LibraryPreparation timed;
+    make(slot.primitive);
+  }
   slot.primitive.serial = ++serials;
   if (s.primitives.size() >= kMaxPrimitives) {
     s.primitives.erase(std::min_element(s.primitives.begin(), s.primitives.end(),

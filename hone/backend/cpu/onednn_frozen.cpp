@@ -174,6 +174,7 @@ const FrozenPrimitive& FrozenCall::primitive(int64_t rows) const {
     if (fits(*each)) found = each.get();
   }
   if (!found) {
+    const LibraryPreparation timed;
     FrozenPrimitive::Parts parts;
     run_library([&] { parts = make_(rows); });  // a primitive is made for the threads it finds
     found = primitives_.emplace_back(std::make_unique<FrozenPrimitive>(std::move(parts), rows, threads)).get();
