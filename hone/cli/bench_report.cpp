@@ -4,11 +4,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 
 #include "hone/cli/machine.h"
-#include "hone/ops/kernel.h"
+#include "hone/profile/op_profile.h"
 
 namespace hone::cli {
 namespace {
@@ -23,15 +24,32 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+// What making the library's primitives takes, summed over threads.
+class PrimitiveTime final : public ProbeSink {
+ public:
+  void span(const Span& span) override {
+    if (span.category == "library") ns_ += span.end_ns - span.begin_ns;
+  }
+  void allocation(int64_t, size_t) override {}
+  double seconds() const { return static_cast<double>(ns_) * 1e-9; }
+
+ private:
+  std::atomic<int64_t> ns_{0};
+};
+
 }  // namespace
 
 void BenchReport::measure(const std::string& name, const std::string& unit, double scale,
                           const std::function<void()>& step, const Extra& extra) {
   constexpr size_t kFewest = 5;
-  const double prepared = library_preparation_seconds();
-  const auto begin = Clock::now();
-  step();
-  const double first = seconds(Clock::now() - begin), of_library = library_preparation_seconds() - prepared;
+  PrimitiveTime primitives;
+  double first = 0;
+  {
+    const ProbeScope probe(primitives);
+    const auto begin = Clock::now();
+    step();
+    first = seconds(Clock::now() - begin);
+  }
   for (int i = 0; i < 3; ++i) step();
   std::vector<double> times;
   const auto end = Clock::now() + std::chrono::duration<double>(options_.seconds);
@@ -47,7 +65,7 @@ void BenchReport::measure(const std::string& name, const std::string& unit, doub
                        {"max", *std::ranges::max_element(times)},
                        {"runs", static_cast<int64_t>(times.size())},
                        {"first_ms", first * 1e3},
-                       {"first_library_ms", of_library * 1e3}};
+                       {"first_library_ms", primitives.seconds() * 1e3}};
   if (extra) {
     const Config::Table further = extra();
     result.insert(result.end(), further.begin(), further.end());

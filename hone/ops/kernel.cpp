@@ -1,8 +1,6 @@
 #include "hone/ops/kernel.h"
 
 #include <array>
-#include <atomic>
-#include <chrono>
 
 #include "hone/ops/table.h"
 
@@ -14,8 +12,6 @@ std::array<std::vector<Kernel>, static_cast<size_t>(OpId::kCount)>& lists() {
   return *instance;
 }
 thread_local const char* last = "";
-std::atomic<int64_t> preparing{0};  // ns
-int64_t now() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -36,10 +32,6 @@ std::string explain_kernels(const KernelQuery& query) {
   }
   return text;
 }
-
-LibraryPreparation::LibraryPreparation() : begin_(now()) {}
-LibraryPreparation::~LibraryPreparation() { preparing += now() - begin_; }
-double library_preparation_seconds() { return static_cast<double>(preparing) * 1e-9; }
 
 const char* last_kernel() { return last; }
 void set_last_kernel(const char* name) { last = name; }

@@ -83,20 +83,6 @@ void add_kernels(const Op& op, std::initializer_list<Kernel> kernels);
 /// Who would take a call and why the others would not: one line a kernel.
 std::string explain_kernels(const KernelQuery& query);
 
-/// While it lives, what a kernel calls from a library is being made (a primitive is chosen and compiled).
-class LibraryPreparation {
- public:
-  LibraryPreparation();
-  ~LibraryPreparation();
-  LibraryPreparation(const LibraryPreparation&) = delete;
-  LibraryPreparation& operator=(const LibraryPreparation&) = delete;
-
- private:
-  int64_t begin_;  // ns
-};
-/// What that took so far in this process, summed over threads; for profiles.
-double library_preparation_seconds();
-
 /// Name of the kernel that took the last call of this thread, for tests and profiles.
 const char* last_kernel();
 void set_last_kernel(const char* name);

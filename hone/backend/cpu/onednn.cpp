@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "hone/base/parallel.h"
+#include "hone/base/probe.h"
 #include "hone/base/thread_local.h"
 #include "hone/device/device.h"
 
@@ -118,7 +119,7 @@ Primitive& find(const Key& key, FunctionRef<void(Primitive&)> make) {
   Slot slot;
   slot.used = ++s.clock;
   {
-    const LibraryPreparation timed;
+    const probe::Scope timed("library", "primitive");
     make(slot.primitive);
   }
   slot.primitive.serial = ++serials;

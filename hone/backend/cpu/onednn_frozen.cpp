@@ -6,6 +6,7 @@
 
 #include "hone/backend/cpu/install.h"
 #include "hone/backend/cpu/onednn_descriptors.h"
+#include "hone/base/probe.h"
 #include "hone/base/small_vector.h"
 #include "hone/device/device.h"
 #include "hone/ops/frozen.h"
@@ -174,7 +175,7 @@ const FrozenPrimitive& FrozenCall::primitive(int64_t rows) const {
     if (fits(*each)) found = each.get();
   }
   if (!found) {
-    const LibraryPreparation timed;
+    const probe::Scope timed("library", "primitive");
     FrozenPrimitive::Parts parts;
     run_library([&] { parts = make_(rows); });  // a primitive is made for the threads it finds
     found = primitives_.emplace_back(std::make_unique<FrozenPrimitive>(std::move(parts), rows, threads)).get();
