@@ -188,9 +188,6 @@ bool batch_scan(BatchContext& c) {
   const auto& a = c.attrs_as<ScanAttrs>();
   const auto carries = static_cast<size_t>(a.carries), sequences = static_cast<size_t>(a.xs);
   const Carried loop = record_carried(c, ir::graph_of(a.body[0]), flags_of(c, 0), carries);
-  ScanAttrs attrs = a;
-  ir::Captures captures;
-  attrs.body = ir::close({&loop.program, 1}, captures);
   std::vector<Tensor> operands;
   for (size_t i = 0; i < loop.flags.size(); ++i) {
     const auto at = static_cast<int>(i);
@@ -198,10 +195,7 @@ bool batch_scan(BatchContext& c) {
     const bool rows = i >= carries && i < carries + sequences;
     operands.push_back(rows && loop.flags[i] ? batch::moved(operand, 0, 1) : operand);
   }
-  operands.insert(operands.end(), captures.tensors().begin(), captures.tensors().end());
-  std::vector<Tensor> results(static_cast<size_t>(c.outputs()));
-  Call call{c.call().op, attrs, operands, results, c.call().location};
-  dispatch(call);
+  const std::vector<Tensor> results = call_scan(a, loop.program, std::move(operands), c.call().location);
   for (size_t i = 0; i < results.size(); ++i) {
     const bool mapped = loop.made[i];
     const bool moved = mapped && i >= carries;

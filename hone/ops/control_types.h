@@ -23,6 +23,10 @@ inline TensorType with_rows(TensorType type, Dim rows) {
   return type;
 }
 
+/// Calls a recorded body: attrs has all but it. Operands and results are those of the op, without what the body
+/// captured.
+std::vector<Tensor> call_scan(ScanAttrs attrs, const ir::RegionProgram& body, std::vector<Tensor> operands,
+                              Location location);
 /// Records `step` over (carries, rows, constants) and runs it as a scan: attrs has all but the body. Operands: the
 /// carries, the xs, the constants. Gives the last carries and the ys.
 std::vector<Tensor> run_scan(ScanAttrs attrs, std::vector<Tensor> operands, const ir::RegionBody& step,

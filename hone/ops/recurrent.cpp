@@ -1,6 +1,8 @@
 // Recurrent layers: their cells, one step each, and the LSTM over a sequence.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "hone/ops/contraction.h"
 #include "hone/ops/control_types.h"
 #include "hone/ops/creation.h"
@@ -89,11 +91,11 @@ void lstm_vjp(VjpContext& c) {
 
 // --- the LSTM over a sequence ---
 
-// Operands: gates [t, n, 4 units], recurrent [units, 4 units], h and c [n, units], mask [t, n]. Results: h after each
-// step, h and c after the last; for the gradient the full gates, h and c before each step.
+// Operands: gates [t, n, 4 units], recurrent [units, 4 units], h and c [n, units], mask [t, n]. Results, those of the
+// scan: h and c after the last step, h after each; for the gradient the full gates, h and c before each step.
 enum Sequence : int { kGates, kRecurrent, kH, kC, kMask };
 constexpr const char* kSequenceNames[] = {"gates", "recurrent", "h", "c", "mask"};
-enum SequenceResult : int { kHidden, kLastH, kLastC, kFullGates, kBeforeH, kBeforeC };
+enum SequenceResult : int { kLastH, kLastC, kHidden, kFullGates, kBeforeH, kBeforeC };
 
 void infer_sequence(InferContext& c) {
   c.check_dtype();
@@ -133,11 +135,10 @@ void decompose_sequence(const Call& call) {
     }
     return {next_h, next_c, next_h, gates, h, c};
   };
-  const std::vector<Tensor> results =
+  std::ranges::move(
       control::run_scan({.body = {}, .length = {call.inputs[kGates].shape()[0]}, .carries = 2, .xs = masked ? 2 : 1},
-                        operands, step, call.location);
-  const int order[] = {kLastH, kLastC, kHidden, kFullGates, kBeforeH, kBeforeC};
-  for (size_t i = 0; i < results.size(); ++i) call.outputs[static_cast<size_t>(order[i])] = results[i];
+                        operands, step, call.location),
+      call.outputs.begin());
 }
 
 // Back through the steps with the gradients of the state, then all of the recurrent weight's in one product.
@@ -227,7 +228,7 @@ namespace ops {
 
 constinit const Op lstm =
     define(OpId::lstm, OpClass::Composite,
-           {.doc = "an LSTM over the rows of gates [time, batch, 4 units]: h of each, last h, c",
+           {.doc = "an LSTM over the rows of gates [time, batch, 4 units]: last h, c, h of each",
             .operands = "gates recurrent h c mask",
             .numerics = NumericsClass::Accumulating,
             .min_inputs = 4,

@@ -109,19 +109,24 @@ std::vector<Sample> scan_samples() {
 
 }  // namespace
 
+std::vector<Tensor> control::call_scan(ScanAttrs attrs, const ir::RegionProgram& body, std::vector<Tensor> operands,
+                                       Location location) {
+  ir::Captures captures;
+  attrs.body = ir::close({&body, 1}, captures);
+  operands.insert(operands.end(), captures.tensors().begin(), captures.tensors().end());
+  std::vector<Tensor> results(body.graph.outputs().size());
+  Call call{ops::scan, attrs, operands, results, location};
+  dispatch(call);
+  return results;
+}
+
 std::vector<Tensor> control::run_scan(ScanAttrs attrs, std::vector<Tensor> operands, const ir::RegionBody& step,
                                       Location location) {
   std::vector<TensorType> types = ir::types_of(operands);
   for (int64_t i = attrs.carries; i < attrs.carries + attrs.xs; ++i) types[static_cast<size_t>(i)].shape.erase(0);
   ir::RegionProgram program = ir::record_region(ir::region_context(), types, step, location);
   program.graph = ir::prune(program.graph);
-  ir::Captures captures;
-  attrs.body = ir::close({&program, 1}, captures);
-  operands.insert(operands.end(), captures.tensors().begin(), captures.tensors().end());
-  std::vector<Tensor> results(program.graph.outputs().size());
-  Call call{ops::scan, attrs, operands, results, location};
-  dispatch(call);
-  return results;
+  return call_scan(std::move(attrs), program, std::move(operands), location);
 }
 
 constinit const Op ops::scan =
